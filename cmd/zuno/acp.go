@@ -1,0 +1,5 @@
+package main
+
+type acpCmd struct{}
+
+func (c *acpCmd) Run(g *globals) error { return exit(3) }

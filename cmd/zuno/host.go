@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"zuno/internal/config"
+	"zuno/internal/engine"
+	"zuno/internal/model"
+	"zuno/internal/model/scripted"
+	"zuno/journal/event"
+	"zuno/tools"
+	"zuno/tools/files"
+	"zuno/tools/shell"
+)
+
+// process is what all commands that own sessions are built from.
+type process struct {
+	host  *engine.Host
+	dirs  config.Dirs
+	log   *slog.Logger
+	clock engine.Clock
+	ids   engine.IDs
+}
+
+// circumstances are what a command adds to the configuration.
+type circumstances struct {
+	override config.Override
+	flags    config.Flags
+}
+
+func (g *globals) process(c circumstances) (*process, error) {
+	dirs, err := config.FindDirs(config.Options{Getenv: os.Getenv})
+	if err != nil {
+		return nil, err
+	}
+	p := &process{dirs: dirs, log: g.logger(dirs), clock: realClock{}, ids: realIDs{}}
+	build := buildID
+	if g.TestClockSeed != 0 {
+		p.clock, p.ids = newTestClock(), newSeededIDs(g.TestClockSeed)
+		build = func() string { return "test" }
+	}
+	registry := tools.NewRegistry()
+	files.Register(registry)
+	shell.Register(registry)
+	fault, unfenced := faults()
+	p.host = engine.NewHost(engine.Options{Data: dirs.Data, Build: build, Clock: p.clock, IDs: p.ids, Tools: registry, Log: p.log,
+		FreeMiB: freeMiB, Fault: fault, Unfenced: unfenced,
+		Settings: func(cwd string) (*engine.Settings, error) { return p.settings(cwd, c) }})
+	return p, nil
+}
+
+// settings resolves the configuration of a folder.
+func (p *process) settings(cwd string, c circumstances) (*engine.Settings, error) {
+	cfg, err := config.Load(config.Options{Cwd: cwd, Getenv: os.Getenv, Override: c.override})
+	if err != nil {
+		return nil, err
+	}
+	provider, err := p.provider(cfg)
+	if err != nil {
+		return nil, err
+	}
+	flags := c.flags
+	flags.Agent = "build"
+	s := &engine.Settings{Policy: cfg.Policy(flags), Worktree: cfg.Worktree, Provider: provider, Environ: os.Environ()}
+	s.Sections = []event.SectionResolved{
+		{ID: "kernel", Text: event.NewText(kernelSection)},
+		{ID: "runtime.environment", Text: event.NewText("Working folder: " + cwd + "\nWorktree: " + cfg.Worktree + "\nPlatform: " + runtime.GOOS + "\n")},
+	}
+	return s, nil
+}
+
+const kernelSection = `You are zuno, a coding agent that works in the user's worktree through tools.
+Look before you change anything, make the smallest change that does the job, and check it.
+When the outcome of a call is uncertain, inspect the state that it would have changed before any new mutation.
+`
+
+func (p *process) provider(cfg *config.Config) (model.Provider, error) {
+	script := scripted.Demo
+	if path := cfg.Provider.Options.Script; path != "" {
+		s, err := scripted.Load(path)
+		if err != nil {
+			return nil, err
+		}
+		script = func() *scripted.Script { return s }
+	}
+	return scripted.New(script(), nil, p.clock), nil
+}
+
+// buildID is the executable's own build id, from its ELF note; where there is none, the version.
+var buildID = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return version
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return version
+	}
+	defer f.Close()
+	for _, name := range []string{".note.go.buildid", ".note.gnu.build-id"} {
+		if s := f.Section(name); s != nil {
+			if b, err := s.Data(); err == nil && len(b) > 16 {
+				if id := bytes.TrimRight(b[16:], "\x00"); name == ".note.go.buildid" {
+					return string(id)
+				}
+				return hex.EncodeToString(b[16:])
+			}
+		}
+	}
+	return version
+})
+
+// freeMiB is the space left for this user on the file system of dir.
+func freeMiB(dir string) uint64 {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return 1 << 40 // unknown is not full
+	}
+	return st.Bavail * uint64(st.Bsize) >> 20
+}
+
+var _ io.Writer

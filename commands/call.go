@@ -1,0 +1,200 @@
+package commands
+
+import (
+	"zuno/journal"
+	"zuno/journal/event"
+	"zuno/projections"
+	"zuno/projections/lifecycle"
+)
+
+// ResolvedCall is a call of a response with the facts that the registry and the policy found about it.
+type ResolvedCall struct {
+	ID           string            `msgpack:"id"`
+	Tool         string            `msgpack:"tool"`
+	Provider     string            `msgpack:"provider"`
+	Args         event.Text        `msgpack:"args"`
+	ArgsDigest   journal.Hash      `msgpack:"args_digest"`
+	SchemaDigest journal.Hash      `msgpack:"schema_digest"`
+	Declaration  event.Declaration `msgpack:"declaration"`
+	Title        event.Text        `msgpack:"title"`
+	Kind         string            `msgpack:"kind"`
+	Paths        []event.Text      `msgpack:"paths"`
+	Accesses     []event.Access    `msgpack:"accesses"`
+	Permission   event.Action      `msgpack:"permission"`
+	Rule         event.Text        `msgpack:"rule"`
+	Blocked      event.BlockKind   `msgpack:"blocked"` // the registry refused it
+	BlockText    event.Text        `msgpack:"block_text"`
+}
+
+// AskPermission is the fence before the user is asked.
+type AskPermission struct {
+	Call string `msgpack:"call"`
+}
+
+// AnswerPermission is the user's answer.
+type AnswerPermission struct {
+	Permission string        `msgpack:"permission"`
+	Verdict    event.Verdict `msgpack:"verdict"`
+	Option     string        `msgpack:"option"`
+}
+
+// StartCall is the fence before a call's effect. FreeMiB is the space left where the data folder lies.
+type StartCall struct {
+	Call    string `msgpack:"call"`
+	Attempt uint64 `msgpack:"attempt"`
+	FreeMiB uint64 `msgpack:"free_mib"`
+}
+
+// SettleCall is what became of a started call.
+type SettleCall struct {
+	Call    string            `msgpack:"call"`
+	Settled event.CallSettled `msgpack:"settled"`
+}
+
+// MinFreeMiB is the space that must be free for a call to start, so that its result can be recorded.
+const MinFreeMiB = 64
+
+var callRules = rules{
+	rule("permission.ask", 1, askPermission),
+	rule("permission.answer", 1, answerPermission),
+	rule("call.start", 1, startCall),
+	rule("call.settle", 1, settleCall),
+}
+
+// requestCall records a call of a complete response and, where that is decided already, that it is blocked.
+func requestCall(v *projections.View, t *projections.Turn, r *projections.Request, c *ResolvedCall, position uint64, asked *bool, at Stamp) []event.Payload {
+	out := []event.Payload{&event.CallRequested{ID: c.ID, Turn: t.ID, Request: r.ID, Attempt: r.Attempt, Position: position, Tool: c.Tool,
+		Provider: c.Provider, Args: c.Args, ArgsDigest: c.ArgsDigest, SchemaDigest: c.SchemaDigest, Declaration: c.Declaration,
+		Title: c.Title, Kind: c.Kind, Paths: c.Paths, Accesses: c.Accesses, Permission: c.Permission, Rule: c.Rule}}
+	switch {
+	case c.Blocked != "":
+		out = append(out, &event.CallBlocked{ID: c.ID, Kind: c.Blocked, Text: c.BlockText})
+	case c.Permission == event.Deny:
+		out = append(out, &event.CallBlocked{ID: c.ID, Kind: event.Denied, Text: c.BlockText})
+	}
+	return out
+}
+
+// stopRequested blocks the calls that a response asks for while its turn is being stopped.
+func stopRequested(out []event.Payload) []event.Payload {
+	blocked := map[string]bool{}
+	for _, e := range out {
+		if b, ok := e.(*event.CallBlocked); ok {
+			blocked[b.ID] = true
+		}
+	}
+	for _, e := range out {
+		if c, ok := e.(*event.CallRequested); ok && !blocked[c.ID] {
+			out = append(out, cancelledBlock(c.ID))
+		}
+	}
+	return out
+}
+
+func cancelledBlock(id string) event.Payload {
+	return &event.CallBlocked{ID: id, Kind: event.BlockCancelled, Text: event.NewText("The user stopped the turn before this began. Nothing was done.")}
+}
+
+// closeUnstarted ends a call that has done nothing.
+func closeUnstarted(s *projections.Session, c *projections.Call, why event.BlockKind) []event.Payload {
+	if c.State.Is("asking") {
+		var out []event.Payload
+		if p := s.Permissions.Of(c.ID); p != nil {
+			out = append(out, &event.PermissionAnswered{ID: p.ID, Call: c.ID, Verdict: event.VerdictCancelled})
+		}
+		return append(out, &event.CallAbandoned{ID: c.ID, Reason: why})
+	}
+	text := "The user stopped the turn before this began. Nothing was done."
+	if why == event.BlockInterrupted {
+		text = "The agent stopped before this began. Nothing was done."
+	}
+	return []event.Payload{&event.CallBlocked{ID: c.ID, Kind: why, Text: event.NewText(text)}}
+}
+
+func askPermission(v *projections.View, c *AskPermission, at Stamp) Decision {
+	s := v.Root
+	call, refused := runnableCall(s, c.Call)
+	if refused != nil {
+		return Decision{Refusal: refused}
+	}
+	if _, err := lifecycle.Call.Fire(call.State, lifecycle.CallAsk); err != nil || call.Permission != event.Ask {
+		return refuse(CodeImpossible, "call %s is %s and its permission is %q", call.ID, call.State, call.Permission)
+	}
+	return events(&event.PermissionAsked{ID: at.ID("perm", 0), Call: call.ID})
+}
+
+// runnableCall finds a call of a turn that is not being stopped.
+func runnableCall(s *projections.Session, id string) (*projections.Call, *Refusal) {
+	call := s.Calls.Get(id)
+	if call == nil {
+		return nil, refuse(CodeUnknown, "no open call %s", id).Refusal
+	}
+	if t := s.Turns.Active; t == nil || t.ID != call.Turn || t.Cancelling {
+		return nil, refuse(CodeStale, "the turn of call %s is over or is being stopped", id).Refusal
+	}
+	return call, nil
+}
+
+func answerPermission(v *projections.View, c *AnswerPermission, at Stamp) Decision {
+	s := v.Root
+	p := s.Permissions.Get(c.Permission)
+	if p == nil {
+		return refuse(CodeStale, "permission %s is not pending", c.Permission)
+	}
+	answered := &event.PermissionAnswered{ID: p.ID, Call: p.Call, Verdict: c.Verdict, Option: c.Option}
+	switch c.Verdict {
+	case event.VerdictAllow:
+		return events(answered)
+	case event.VerdictCancelled:
+		return events(answered, &event.CallBlocked{ID: p.Call, Kind: event.Denied, Text: event.NewText("The permission request was closed without an answer. Nothing was done.")})
+	case event.VerdictUnrecognized:
+		return events(answered, &event.CallBlocked{ID: p.Call, Kind: event.Denied, Text: event.NewText("The answer to the permission request was not one of its options, which counts as a rejection. Nothing was done.")})
+	case event.VerdictReject:
+		return events(answered, &event.CallBlocked{ID: p.Call, Kind: event.Denied, Text: event.NewText("The user rejected this call. Nothing was done. Do not try the same thing in another way; ask or go on without it.")})
+	}
+	return refuse(CodeMalformed, "verdict %q", c.Verdict)
+}
+
+func startCall(v *projections.View, c *StartCall, at Stamp) Decision {
+	s := v.Root
+	call, refused := runnableCall(s, c.Call)
+	if refused != nil {
+		return Decision{Refusal: refused}
+	}
+	if _, err := lifecycle.Call.Fire(call.State, lifecycle.CallStart); err != nil {
+		return refuse(CodeImpossible, "%v", err)
+	}
+	if !permitted(call) {
+		return refuse(CodeImpossible, "call %s has no permission", call.ID)
+	}
+	if c.FreeMiB < MinFreeMiB {
+		return events(&event.CallBlocked{ID: call.ID, Kind: event.Unavailable, Text: event.NewText("Less than 64 MiB are free where the session is stored, so the result could not be kept. Nothing was done; free some space and try again.")})
+	}
+	return events(&event.CallStarted{ID: call.ID, Attempt: c.Attempt})
+}
+
+// permitted says that the policy or the user allowed the call.
+func permitted(c *projections.Call) bool {
+	return c.Permission == event.Allow || c.State.Is("asking") && c.Answered == event.VerdictAllow
+}
+
+func settleCall(v *projections.View, c *SettleCall, at Stamp) Decision {
+	s := v.Root
+	call := s.Calls.Get(c.Call)
+	if call == nil {
+		return refuse(CodeUnknown, "no open call %s", c.Call)
+	}
+	if _, err := lifecycle.Call.Fire(call.State, lifecycle.Trigger(c.Settled.Outcome)); err != nil {
+		return refuse(CodeImpossible, "%v", err)
+	}
+	if call.Attempt != c.Settled.Attempt {
+		return refuse(CodeStale, "attempt %d of call %s is over", c.Settled.Attempt, c.Call)
+	}
+	settled := c.Settled
+	settled.ID = call.ID
+	out := []event.Payload{&settled}
+	if t := s.Turns.Active; t != nil && t.Cancelling && len(s.Calls.Open) == 1 {
+		out = append(out, endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
+	}
+	return Decision{Events: out}
+}

@@ -1,0 +1,26 @@
+package commands
+
+// The codes of notices. This table is the only place where one is made up.
+const (
+	NoticeInterrupted = "session.interrupted"
+	NoticeMCP         = "mcp.not_available"
+)
+
+// Notice describes a code.
+type Notice struct{ Code, Severity, Meaning string }
+
+// Notices is the table of all codes.
+var Notices = []Notice{
+	{NoticeInterrupted, "warning", "An earlier process ended in the middle of a turn. The text names the call whose effect is unknown and how many inputs wait."},
+	{NoticeMCP, "warning", "The client named MCP servers. This build starts none; the text names them."},
+}
+
+// NoticeCode finds a code in the table.
+func NoticeCode(code string) (Notice, bool) {
+	for _, n := range Notices {
+		if n.Code == code {
+			return n, true
+		}
+	}
+	return Notice{}, false
+}

@@ -1,0 +1,215 @@
+package commands
+
+import (
+	"zuno/journal"
+	"zuno/journal/event"
+	"zuno/projections"
+	"zuno/projections/lifecycle"
+)
+
+// StartRequest is the fence before a request to the provider. Without an active turn it begins one with the first
+// input that waits.
+type StartRequest struct {
+	Input   string `msgpack:"input"` // that begins the turn; empty when the turn runs
+	Turn    string `msgpack:"turn"`
+	Number  uint64 `msgpack:"n"`
+	Attempt uint64 `msgpack:"attempt"`
+}
+
+// RecordPart saves a piece of a response that has been shown.
+type RecordPart struct {
+	Request string         `msgpack:"request"`
+	Attempt uint64         `msgpack:"attempt"`
+	Kind    event.PartKind `msgpack:"kind"`
+	Text    event.Text     `msgpack:"text"`
+}
+
+// CompleteResponse ends an attempt whose stream had its finish marker. Parts are those not recorded yet.
+type CompleteResponse struct {
+	Request     string         `msgpack:"request"`
+	Attempt     uint64         `msgpack:"attempt"`
+	Finish      string         `msgpack:"finish"`
+	Usage       event.Usage    `msgpack:"usage"`
+	Parts       []Part         `msgpack:"parts"`
+	Calls       []ResolvedCall `msgpack:"calls"`
+	Entry       uint64         `msgpack:"entry"`
+	Conditional bool           `msgpack:"conditional"`
+}
+
+// Part is a piece of a response.
+type Part struct {
+	Kind event.PartKind `msgpack:"kind"`
+	Text event.Text     `msgpack:"text"`
+}
+
+// CutResponse ends an attempt without its finish marker.
+type CutResponse struct {
+	Request string          `msgpack:"request"`
+	Attempt uint64          `msgpack:"attempt"`
+	Reason  event.CutReason `msgpack:"reason"`
+	Detail  event.Text      `msgpack:"detail"`
+	Parts   []Part          `msgpack:"parts"`
+	Calls   []event.CutCall `msgpack:"calls"`
+
+	Entry       uint64 `msgpack:"entry"`
+	Conditional bool   `msgpack:"conditional"`
+}
+
+// FailRequest ends an attempt that the provider refused.
+type FailRequest struct {
+	Request      string        `msgpack:"request"`
+	Attempt      uint64        `msgpack:"attempt"`
+	Fault        event.Failure `msgpack:"failure"`
+	RetryAfterMS uint64        `msgpack:"retry_after_ms"`
+	Entry        uint64        `msgpack:"entry"`
+	Conditional  bool          `msgpack:"conditional"`
+}
+
+var turnRules = rules{
+	rule("request.start", 1, startRequest),
+	rule("response.part", 1, recordPart),
+	rule("response.complete", 1, completeResponse),
+	rule("response.cut", 1, cutResponse),
+	rule("request.fail", 1, failRequest),
+}
+
+func startRequest(v *projections.View, c *StartRequest, at Stamp) Decision {
+	s := v.Root
+	request := at.ID("req", 0)
+	if c.Input == "" {
+		t := s.Turns.Active
+		if t == nil || t.ID != c.Turn || t.Cancelling {
+			return refuse(CodeStale, "turn %s does not run", c.Turn)
+		}
+		if t.Request == nil || t.Request.Open || len(s.Calls.Open) > 0 || c.Number != t.Requests+1 {
+			return refuse(CodeStale, "turn %s wants no request %d now", c.Turn, c.Number)
+		}
+		return events(&event.RequestStarted{ID: request, Turn: t.ID, Number: c.Number, Attempt: c.Attempt})
+	}
+	if s.Turns.Active != nil {
+		return refuse(CodeStale, "turn %s runs", s.Turns.Active.ID)
+	}
+	in := s.Inputs.Get(c.Input)
+	if in == nil {
+		return refuse(CodeUnknown, "no open input %s", c.Input)
+	}
+	var out []event.Payload
+	cycle, turn := at.ID("cycle", 0), at.ID("turn", 0)
+	begin, err := execution(s, lifecycle.ExecutionBegin, "running", cycle)
+	if err != nil {
+		return refuse(CodeImpossible, "%v", err)
+	}
+	out = append(out, begin, &event.TurnStarted{ID: turn, Cycle: cycle, Trigger: in.Trigger, Model: v.Policy.Model})
+	if in.State.Is("admitted") {
+		out = append(out, &event.InputDeliveryBatch{Turn: turn, Cycle: cycle, Inputs: []string{in.ID}})
+	}
+	out = append(out, &event.RequestStarted{ID: request, Turn: turn, Number: 1, Attempt: c.Attempt},
+		&event.InputApplied{Input: in.ID, Turn: turn, Request: request})
+	return Decision{Events: out}
+}
+
+// execution checks a step of the execution machine and makes its event.
+func execution(s *projections.Session, t lifecycle.Trigger, phase, cycle string) (*event.ExecutionChanged, error) {
+	if _, err := lifecycle.Execution.Fire(s.Execution.State, t); err != nil {
+		return nil, err
+	}
+	return &event.ExecutionChanged{Trigger: string(t), Phase: phase, Cycle: cycle}, nil
+}
+
+// openRequest finds the attempt that a report of the provider speaks of.
+func openRequest(s *projections.Session, id string, attempt uint64) (*projections.Turn, *projections.Request, *Refusal) {
+	t := s.Turns.Active
+	if t == nil || t.Request == nil || t.Request.ID != id || t.Request.Attempt != attempt || !t.Request.Open {
+		return nil, nil, refuse(CodeStale, "attempt %d of request %s is over", attempt, id).Refusal
+	}
+	return t, t.Request, nil
+}
+
+func recordPart(v *projections.View, c *RecordPart, at Stamp) Decision {
+	if _, _, r := openRequest(v.Root, c.Request, c.Attempt); r != nil {
+		return Decision{Refusal: r}
+	}
+	return events(&event.ResponsePart{Request: c.Request, Attempt: c.Attempt, Kind: c.Kind, Text: c.Text})
+}
+
+// lastParts makes the events of the parts that end with the attempt, and the digest over all of its parts.
+func lastParts(r *projections.Request, parts []Part) (out []event.Payload, sum journal.Hash) {
+	sum = r.PartsSum
+	for _, p := range parts {
+		out = append(out, &event.ResponsePart{Request: r.ID, Attempt: r.Attempt, Kind: p.Kind, Text: p.Text})
+		sum = projections.ChainParts(sum, p.Text.Digest)
+	}
+	return out, sum
+}
+
+func completeResponse(v *projections.View, c *CompleteResponse, at Stamp) Decision {
+	s := v.Root
+	t, r, refused := openRequest(s, c.Request, c.Attempt)
+	if refused != nil {
+		return Decision{Refusal: refused}
+	}
+	out, sum := lastParts(r, c.Parts)
+	out = append(out, &event.ResponseCompleted{Request: r.ID, Attempt: r.Attempt, Finish: c.Finish, Usage: c.Usage,
+		Calls: uint64(len(c.Calls)), Parts: sum, Entry: c.Entry, Conditional: c.Conditional})
+	asked := false
+	for i := range c.Calls {
+		out = append(out, requestCall(v, t, r, &c.Calls[i], uint64(i+1), &asked, at)...)
+	}
+	switch {
+	case t.Cancelling:
+		// The stop came while the response was on its way: its calls are recorded and none of them runs.
+		out = append(stopRequested(out), endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
+	case len(c.Calls) == 0:
+		out = append(out, endTurn(s, t, "completed", stopReason(c.Finish), event.Failure{})...)
+	}
+	return Decision{Events: out}
+}
+
+// stopReason is ACP's word for a provider's finish reason.
+func stopReason(finish string) string {
+	switch finish {
+	case "length":
+		return "max_tokens"
+	case "refusal":
+		return "refusal"
+	}
+	return "end_turn"
+}
+
+func cutResponse(v *projections.View, c *CutResponse, at Stamp) Decision {
+	s := v.Root
+	t, r, refused := openRequest(s, c.Request, c.Attempt)
+	if refused != nil {
+		return Decision{Refusal: refused}
+	}
+	out, _ := lastParts(r, c.Parts)
+	out = append(out, &event.ResponseCut{Request: r.ID, Attempt: r.Attempt, Reason: c.Reason, Detail: c.Detail, Calls: c.Calls, Entry: c.Entry, Conditional: c.Conditional})
+	if t.Cancelling {
+		return Decision{Events: append(out, endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)}
+	}
+	fault := event.Failure{Code: "response_cut", Reason: c.Detail}
+	return Decision{Events: append(out, endTurn(s, t, "failed", "", fault)...)}
+}
+
+func failRequest(v *projections.View, c *FailRequest, at Stamp) Decision {
+	s := v.Root
+	t, r, refused := openRequest(s, c.Request, c.Attempt)
+	if refused != nil {
+		return Decision{Refusal: refused}
+	}
+	failed := &event.RequestFailed{Request: r.ID, Attempt: r.Attempt, Fault: c.Fault, RetryAfterMS: c.RetryAfterMS, Entry: c.Entry, Conditional: c.Conditional}
+	if t.Cancelling {
+		return Decision{Events: append([]event.Payload{failed}, endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)}
+	}
+	return Decision{Events: append([]event.Payload{failed}, endTurn(s, t, "failed", "", c.Fault)...)}
+}
+
+// endTurn ends the turn, its inputs and its cycle.
+func endTurn(s *projections.Session, t *projections.Turn, state, stop string, fault event.Failure) []event.Payload {
+	out := []event.Payload{&event.TurnEnded{ID: t.ID, State: state, Stop: stop, Fault: fault}}
+	out = append(out, settleInputs(s, t, state, stop, fault)...)
+	if end, err := execution(s, lifecycle.ExecutionComplete, "completed", ""); err == nil {
+		out = append(out, end)
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"zuno/commands"
+	"zuno/journal"
+)
+
+// effect is something that runs outside of the owner's goroutine.
+type effect struct {
+	step    Step
+	cause   uint64 // head at which Next asked for it
+	ctx     context.Context
+	cancel  context.CancelFunc
+	settled chan struct{} // closed when the effect is over
+	before  []*effect     // calls of the same response that come first: their results are recorded first
+}
+
+// reconcile compares what should run with what runs. Every way of starting and stopping goes through here.
+func (s *Session) reconcile() {
+	if s.broken != nil || s.closing {
+		s.cancelAll()
+		return
+	}
+	head := s.log.Head().Number
+	steps := Next(s.folder.View)
+	wanted := make(map[string]bool, len(steps))
+	for _, st := range steps {
+		wanted[st.Key] = true
+	}
+	for key, e := range s.running {
+		if !wanted[key] {
+			e.cancel()
+		}
+	}
+	if s.draining {
+		return
+	}
+	var before []*effect
+	for _, st := range steps {
+		e := s.running[st.Key]
+		if e == nil {
+			if at, ok := s.refused[st.Key]; st.Open || ok && at == head {
+				continue // its effect of this run is over, or its fence was just refused at this very state
+			}
+			e = s.start(st, head, before)
+		}
+		before = append(before, e)
+	}
+}
+
+func (s *Session) cancelAll() {
+	for _, e := range s.running {
+		e.cancel()
+	}
+}
+
+func (s *Session) start(st Step, head uint64, before []*effect) *effect {
+	ctx, cancel := context.WithCancel(context.Background())
+	e := &effect{step: st, cause: head, ctx: ctx, cancel: cancel, settled: make(chan struct{}), before: append([]*effect(nil), before...)}
+	s.running[st.Key] = e
+	go func() {
+		defer func() {
+			cancel()
+			close(e.settled)
+			if err := s.inOwner(func() { s.finished(e) }); err != nil {
+				s.host.log.Debug("effect outlived its session", "session", s.ID, "step", st.Key)
+			}
+		}()
+		s.perform(e)
+	}()
+	return e
+}
+
+// finished runs in the owner's goroutine, which reconciles after it.
+func (s *Session) finished(e *effect) {
+	delete(s.running, e.step.Key)
+	s.refused[e.step.Key] = s.log.Head().Number
+	if len(s.refused) > 1024 {
+		clear(s.refused)
+	}
+}
+
+func (s *Session) perform(e *effect) {
+	switch e.step.Kind {
+	case StepRequest:
+		s.performRequest(e)
+	case StepAsk:
+		s.performAsk(e)
+	case StepCall:
+		s.performCall(e)
+	}
+}
+
+// commandID names a command of an effect: its step and run, and which of the effect's commands it is.
+func (s *Session) commandID(e *effect, part string) string {
+	id := "engine:" + e.step.Key + ":" + s.run.String()
+	if part != "" {
+		id += ":" + part
+	}
+	return id
+}
+
+// fence makes the start of an effect durable. Only a fresh start permits the effect.
+func (s *Session) fence(e *effect, c commands.Command) (Outcome, bool) {
+	o, err := s.do(context.Background(), s.commandID(e, ""), "engine", e.cause, c)
+	if err != nil {
+		s.host.log.Debug("step not started", "session", s.ID, "step", e.step.Key, "error", err)
+		return o, false
+	}
+	if o.Repeated {
+		s.host.log.Warn("step was started before and is not started again", "session", s.ID, "step", e.step.Key)
+	}
+	return o, !o.Repeated
+}
+
+// report records what became of an effect. What cannot be written is tried again, with the same id: the result of
+// something that really happened must not be lost to a full disk. It gives up when the session stops.
+func (s *Session) report(e *effect, part string, cause uint64, c commands.Command) error {
+	for {
+		_, err := s.do(context.Background(), s.commandID(e, part), "engine", cause, c)
+		var full *journal.NotAppended
+		if !errors.As(err, &full) {
+			if err != nil {
+				s.host.log.Error("result not recorded", "session", s.ID, "step", e.step.Key, "error", err)
+			}
+			return err
+		}
+		s.host.log.Warn("result not recorded yet", "session", s.ID, "step", e.step.Key, "error", err)
+		select {
+		case <-s.stopped:
+			return ErrClosed
+		default:
+		}
+		if s.host.clock.Sleep(e.ctx, 200*time.Millisecond) != nil {
+			_ = s.host.clock.Sleep(context.Background(), 200*time.Millisecond)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"fmt"
+
+	"zuno/journal/event"
+	"zuno/projections"
+)
+
+// StepKind is what a step does.
+type StepKind uint8
+
+// The kinds of steps.
+const (
+	StepRequest StepKind = iota // ask the provider
+	StepAsk                     // ask the user for permission
+	StepCall                    // run a tool
+)
+
+// Step is one thing that should be running now. Its key names it across evaluations and carries the attempt, so that
+// a second attempt is never taken for a repetition of the first.
+type Step struct {
+	Key  string
+	Kind StepKind
+
+	Input   string // of a request that begins a turn
+	Turn    string
+	Number  uint64 // of a request, in its turn
+	Attempt uint64
+	Call    string
+	Open    bool // the fence is behind it: it is running
+}
+
+// Next is everything that should be running or waited for, given what the journal says. It is pure and
+// level-triggered: recovery, cancel and shutdown are changes of the view, not paths of their own.
+func Next(v *projections.View) []Step {
+	if v.Corrupt != nil {
+		return nil
+	}
+	s := v.Root
+	t := s.Turns.Active
+	if t == nil {
+		return begin(s)
+	}
+	if t.Run != v.Run.ID || t.Cancelling {
+		return nil // what runs is no longer wanted, and nothing new is
+	}
+	if r := t.Request; r != nil && r.Open {
+		return []Step{requestStep(t, r.Number, r.Attempt, true)}
+	}
+	if len(s.Calls.Open) > 0 {
+		return calls(v, s)
+	}
+	return []Step{requestStep(t, t.Requests+1, 1, false)}
+}
+
+// begin starts the first waiting input, if anything of this run has asked for work.
+func begin(s *projections.Session) []Step {
+	if !s.Execution.Woken || s.Execution.Gate != nil {
+		return nil
+	}
+	in := s.Inputs.Waiting()
+	if in == nil {
+		return nil
+	}
+	return []Step{{Key: fmt.Sprintf("request:%s/1/1", in.ID), Kind: StepRequest, Input: in.ID, Number: 1, Attempt: 1}}
+}
+
+func requestStep(t *projections.Turn, number, attempt uint64, open bool) Step {
+	owner := t.ID
+	if number == 1 && len(t.Inputs) > 0 {
+		owner = t.Inputs[0] // the key under which the turn was begun
+	}
+	return Step{Key: fmt.Sprintf("request:%s/%d/%d", owner, number, attempt), Kind: StepRequest, Turn: t.ID, Number: number, Attempt: attempt, Open: open}
+}
+
+// calls goes through the open calls of the last response in the model's order: first every question is asked, one at a
+// time; then the calls run, each exclusive one alone, the others side by side up to the bound.
+func calls(v *projections.View, s *projections.Session) (steps []Step) {
+	for _, c := range s.Calls.Open {
+		switch {
+		case c.State.Is("asking") && c.Answered == "":
+			return append(steps, Step{Key: fmt.Sprintf("ask:%s/1", c.ID), Kind: StepAsk, Call: c.ID, Turn: c.Turn, Attempt: 1, Open: true})
+		case c.State.Is("requested") && c.Permission == event.Ask:
+			return append(steps, Step{Key: fmt.Sprintf("ask:%s/1", c.ID), Kind: StepAsk, Call: c.ID, Turn: c.Turn, Attempt: 1})
+		case c.State.Is("started"):
+			steps = append(steps, callStep(c))
+		}
+	}
+	steps = steps[:0]
+	bound := int(max(v.Policy.Concurrency, 1))
+	for i, c := range s.Calls.Open {
+		exclusive := c.Declaration.Concurrency == event.Exclusive
+		if exclusive && i > 0 || len(steps) >= bound {
+			break
+		}
+		steps = append(steps, callStep(c))
+		if exclusive {
+			break
+		}
+	}
+	return steps
+}
+
+func callStep(c *projections.Call) Step {
+	attempt := max(c.Attempt, 1)
+	return Step{Key: fmt.Sprintf("call:%s/%d", c.ID, attempt), Kind: StepCall, Call: c.ID, Turn: c.Turn, Attempt: attempt, Open: c.State.Is("started")}
+}

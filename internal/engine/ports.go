@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"zuno/internal/model"
+	"zuno/journal"
+	"zuno/journal/event"
+	"zuno/tools"
+)
+
+// Clock is the only time. The real one and the test clock are made in cmd.
+type Clock interface {
+	// Now is milliseconds since the epoch. It may jump back; the owner never lets a commit follow it there.
+	Now() int64
+	// Sleep waits for d or the end of ctx, whose error it then returns.
+	Sleep(ctx context.Context, d time.Duration) error
+	// AfterFunc calls f in a goroutine of its own after d, unless it is stopped before.
+	AfterFunc(d time.Duration, f func()) (stop func())
+	// Committed tells a test clock that a commit was decided.
+	Committed()
+}
+
+// IDs is the only source of randomness. The real one and the seeded one are made in cmd.
+type IDs interface {
+	// ULID is a fresh id; scope tells a seeded source what it must differ by.
+	ULID(scope string) journal.RunID
+	// Salt is 16 random bytes.
+	Salt(scope string) []byte
+}
+
+// Settings are what a folder's configuration says, at the time when a session takes it.
+type Settings struct {
+	Policy   event.Policy
+	Worktree string
+	Sections []event.SectionResolved
+	Provider model.Provider
+	Environ  []string // of commands
+}
+
+// PermissionRequest is a question to the user about a call.
+type PermissionRequest struct {
+	ID   string
+	Call string
+}
+
+// Asker puts permission requests to the user. AskPermission returns when there is an answer, or when ctx ends.
+type Asker interface {
+	AskPermission(ctx context.Context, r PermissionRequest) (v event.Verdict, option string)
+}
+
+// Observer follows a session. Committed is called from the owner's goroutine for each durable commit, in order; Live from
+// the goroutines of effects, for what may be shown before it is durable. Neither may block.
+type Observer interface {
+	Committed(c *Committed)
+	Live(l Live)
+}
+
+// LiveKind is what may be shown early.
+type LiveKind uint8
+
+// The kinds of live updates. A commit replaces each of them.
+const (
+	LiveText LiveKind = iota
+	LiveReasoning
+	LiveCall   // the name of a call is known: a pending card
+	LiveOutput // output of a running command
+)
+
+// Live is text of an unfinished response, a pending card, or output of a running command.
+type Live struct {
+	Kind    LiveKind
+	Turn    string
+	Request string
+	Attempt uint64
+	Text    string
+	Call    string
+	Tool    string
+}
+
+// Options are what a [Host] is built from.
+type Options struct {
+	Data     string        // the data folder
+	Build    func() string // asked when a session is opened
+	Clock    Clock
+	IDs      IDs
+	Tools    *tools.Registry
+	Log      *slog.Logger
+	Settings func(cwd string) (*Settings, error)
+	FreeMiB  func(dir string) uint64
+	Fault    func(journal.Point) error // crash tests; nil otherwise
+	// Unfenced starts a call's effect before its fence: the mutant that crash tests must catch.
+	Unfenced bool
+}

@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"zuno/commands"
+	"zuno/internal/model"
+	"zuno/internal/permission"
+	"zuno/journal/event"
+	"zuno/projections"
+	"zuno/tools"
+)
+
+// performRequest asks the provider once: fence, stream, end.
+func (s *Session) performRequest(e *effect) {
+	st := e.step
+	s.resolveContext(e)
+	o, fresh := s.fence(e, &commands.StartRequest{Input: st.Input, Turn: st.Turn, Number: st.Number, Attempt: st.Attempt})
+	if !fresh {
+		return
+	}
+	started := find[*event.RequestStarted](o.Events)
+	var req *model.Request
+	var policy event.Policy
+	err := s.inOwner(func() {
+		var err error
+		if req, err = s.modelRequest(); err != nil {
+			s.host.log.Error("request cannot be made", "session", s.ID, "error", err)
+		}
+		policy = s.folder.View.Policy
+	})
+	if err != nil || req == nil {
+		_ = s.report(e, "fail", o.Commit, failed(started, &model.Error{Code: "internal", Reason: "the conversation cannot be read back from the journal"}))
+		return
+	}
+	st2 := newStream(s, e, started, o.Commit)
+	resp, err := s.settings.Provider.Stream(e.ctx, req, st2.emit)
+	parts := st2.end()
+	switch {
+	case err == nil:
+		_ = s.report(e, "complete", o.Commit, &commands.CompleteResponse{Request: started.ID, Attempt: started.Attempt, Finish: resp.Finish,
+			Usage: event.Usage(resp.Usage), Parts: parts, Calls: s.resolveCalls(started, policy, resp.Calls), Entry: resp.Entry, Conditional: resp.Conditional})
+	case e.ctx.Err() != nil:
+		_ = s.report(e, "cut", o.Commit, &commands.CutResponse{Request: started.ID, Attempt: started.Attempt, Reason: event.CutCancelled, Parts: parts, Calls: st2.cards})
+	default:
+		s.reportFailure(e, o.Commit, started, parts, st2.cards, err)
+	}
+}
+
+// resolveContext records, once a run and only what changed, the prompt's sections and the tool catalogue: without
+// them no later build could rebuild a request. It is queued before the fence and shares its transaction.
+func (s *Session) resolveContext(e *effect) {
+	s.mu.Lock()
+	done := s.resolved
+	s.resolved = true
+	s.mu.Unlock()
+	if done {
+		return
+	}
+	r, err := s.encode("engine:context:"+s.run.String(), "engine", e.cause, s.context())
+	if err == nil {
+		err = s.enqueue(context.Background(), r)
+	}
+	if err != nil {
+		s.host.log.Error("prompt context not recorded", "session", s.ID, "error", err)
+	}
+}
+
+func (s *Session) reportFailure(e *effect, cause uint64, r *event.RequestStarted, parts []commands.Part, cards []event.CutCall, err error) {
+	var cut *model.Cut
+	if errors.As(err, &cut) {
+		_ = s.report(e, "cut", cause, &commands.CutResponse{Request: r.ID, Attempt: r.Attempt, Reason: event.CutStream,
+			Detail: event.NewText(cut.Reason), Parts: parts, Calls: cards, Entry: cut.Entry, Conditional: cut.Conditional})
+		return
+	}
+	var failure *model.Error
+	if !errors.As(err, &failure) {
+		failure = &model.Error{Code: "provider", Reason: err.Error()}
+	}
+	if len(parts) > 0 || len(cards) > 0 { // something was shown: the attempt is closed as a cut that says why
+		_ = s.report(e, "cut", cause, &commands.CutResponse{Request: r.ID, Attempt: r.Attempt, Reason: event.CutStream,
+			Detail: event.NewText(failure.Error()), Parts: parts, Calls: cards, Entry: failure.Entry, Conditional: failure.Conditional})
+		return
+	}
+	_ = s.report(e, "fail", cause, failed(r, failure))
+}
+
+func failed(r *event.RequestStarted, f *model.Error) *commands.FailRequest {
+	code := f.Code
+	if code == "" {
+		code = "provider"
+	}
+	return &commands.FailRequest{Request: r.ID, Attempt: r.Attempt, Entry: f.Entry, Conditional: f.Conditional, RetryAfterMS: uint64(max(f.RetryAfter.Milliseconds(), 0)),
+		Fault: event.Failure{Code: code, Status: uint64(max(f.Status, 0)), RequestID: f.RequestID, Reason: event.NewText(f.Error())}}
+}
+
+// resolveCalls finds the facts about each call, in the model's order: is there such a tool, are its arguments valid, what
+// does it declare, what would it touch, and does the policy let it.
+func (s *Session) resolveCalls(r *event.RequestStarted, policy event.Policy, calls []model.Call) []commands.ResolvedCall {
+	out := make([]commands.ResolvedCall, 0, len(calls))
+	for i, c := range calls {
+		rc := commands.ResolvedCall{ID: callID(r, i), Tool: c.Tool, Provider: c.ID, Args: event.NewText(c.Args), ArgsDigest: sha256.Sum256([]byte(c.Args)),
+			Kind: "other", Title: event.NewText(c.Tool), Declaration: event.Declaration{}.WithDefaults()}
+		if t, ok := s.host.entry(c.Tool); ok {
+			rc.SchemaDigest, rc.Declaration = t.SchemaDigest, t.Declaration
+		}
+		p, blocked := s.host.tools.Resolve(s.env(rc.ID).Where(), c.Tool, c.Args)
+		if blocked != nil {
+			rc.Blocked, rc.BlockText = event.BlockKind(blocked.Kind), event.NewText(blocked.Message)
+		} else {
+			s.permit(&rc, &p, policy)
+		}
+		out = append(out, rc)
+	}
+	return out
+}
+
+func (s *Session) permit(rc *commands.ResolvedCall, p *tools.Prepared, policy event.Policy) {
+	rc.Declaration, rc.Kind = p.Declaration, p.Kind
+	if p.Title != "" {
+		rc.Title = event.NewText(p.Title)
+	}
+	for _, path := range p.Paths {
+		rc.Paths = append(rc.Paths, event.NewText(path))
+	}
+	accesses := make([]permission.Access, len(p.Accesses))
+	for i, a := range p.Accesses {
+		rc.Accesses = append(rc.Accesses, event.Access{Kind: a.Kind, Place: a.Place, Name: event.NewText(a.Name)})
+		accesses[i] = permission.Access(a)
+	}
+	v := permission.Decide(policy, rc.Tool, p.Declaration, accesses)
+	rc.Permission, rc.Rule = v.Action, event.NewText(v.Rule)
+	if v.Action == event.Deny {
+		rc.BlockText = event.NewText(v.Reason)
+	}
+	s.mu.Lock()
+	s.prepared[rc.ID] = p
+	s.mu.Unlock()
+}
+
+// callID is unique in the session and the same on load: it derives from request, attempt and position.
+func callID(r *event.RequestStarted, position int) string {
+	return commands.DeriveID("call", r.ID, strconv.FormatUint(r.Attempt, 10), strconv.Itoa(position+1))
+}
+
+func find[T event.Payload](events []event.Payload) (found T) {
+	for _, e := range events {
+		if t, ok := e.(T); ok {
+			return t
+		}
+	}
+	return found
+}
+
+// env is what a call knows of its session.
+func (s *Session) env(call string) tools.Env {
+	return tools.Env{Cwd: s.Cwd, Worktree: s.settings.Worktree, OutDir: s.outDir(), CallID: call, Environ: s.settings.Environ,
+		LastRead: s.lastRead, Progress: func(b []byte) { s.live(Live{Kind: LiveOutput, Call: call, Text: string(b)}) }}
+}
+
+func (s *Session) lastRead(path string) (digest [32]byte, ok bool) {
+	key := s.textDigest(path)
+	err := s.Read(func(v *projections.View) {
+		var f projections.FileState
+		f, ok = v.Root.Files.Seen[key]
+		digest = f.Digest
+	})
+	return digest, ok && err == nil
+}
+
+// performAsk puts a permission request to the user.
+func (s *Session) performAsk(e *effect) {
+	o, fresh := s.fence(e, &commands.AskPermission{Call: e.step.Call})
+	if !fresh {
+		return
+	}
+	asked := find[*event.PermissionAsked](o.Events)
+	s.mu.Lock()
+	asker := s.asker
+	s.mu.Unlock()
+	if asker == nil {
+		<-e.ctx.Done()
+		return
+	}
+	verdict, option := asker.AskPermission(e.ctx, PermissionRequest{ID: asked.ID, Call: asked.Call})
+	if e.ctx.Err() != nil {
+		return // the question is settled: the turn is being stopped
+	}
+	_ = s.report(e, "answer", o.Commit, &commands.AnswerPermission{Permission: asked.ID, Verdict: verdict, Option: option})
+}
+
+// performCall runs a tool: fence, effect, settlement. Results are recorded in the model's order, whatever finishes first.
+func (s *Session) performCall(e *effect) {
+	id := e.step.Call
+	s.mu.Lock()
+	p := s.prepared[id]
+	delete(s.prepared, id)
+	s.mu.Unlock()
+	var early *tools.Result
+	if s.host.unfenced && p != nil {
+		r := p.Run(e.ctx, s.env(id))
+		early = &r
+	}
+	o, fresh := s.fence(e, &commands.StartCall{Call: id, Attempt: e.step.Attempt, FreeMiB: s.host.free(s.dir)})
+	if !fresh || find[*event.CallStarted](o.Events) == nil {
+		return
+	}
+	started := s.host.clock.Now()
+	var r tools.Result
+	switch {
+	case early != nil:
+		r = *early
+	case p == nil:
+		r = tools.Result{Outcome: tools.Failed, Class: "internal", Text: "The call was lost before it began. Nothing was done; call it again."}
+	default:
+		r = s.runTool(e.ctx, p, id)
+	}
+	took := s.host.clock.Now() - started
+	for _, b := range e.before {
+		<-b.settled
+	}
+	settled := settlement(&r)
+	settled.Attempt, settled.Millis = e.step.Attempt, uint64(max(took, 0))
+	_ = s.report(e, "settle", o.Commit, &commands.SettleCall{Call: id, Settled: settled})
+}
+
+// runTool shields the session from a tool that panics: its effect is then unknown.
+func (s *Session) runTool(ctx context.Context, p *tools.Prepared, id string) (r tools.Result) {
+	defer func() {
+		if x := recover(); x != nil {
+			s.host.log.Error("tool panicked", "session", s.ID, "call", id, "panic", fmt.Sprint(x))
+			r = tools.Result{Outcome: tools.Uncertain, Class: "internal", Text: "The tool failed in an unexpected way, and what it did is unknown. Inspect the state that it would have changed before any new mutation."}
+		}
+	}()
+	env := s.env(id)
+	_ = s.Read(func(v *projections.View) { env.Shell = v.Policy.Shell })
+	return p.Run(ctx, env)
+}
+
+func settlement(r *tools.Result) event.CallSettled {
+	e := event.CallSettled{Outcome: event.Outcome(r.Outcome), Class: r.Class, Text: event.NewText(r.Text), OutBytes: r.OutputSize,
+		Output: event.OptionalText(r.Output), Raw: event.OptionalText(string(r.Raw))}
+	for _, f := range r.Files {
+		ef := event.File{Path: event.NewText(f.Path), Change: event.Change(f.Change), Digest: f.Digest, Size: f.Size, Diff: f.HasDiff}
+		if f.HasDiff {
+			ef.Old, ef.New = event.OptionalText(f.Old), event.OptionalText(f.New)
+		}
+		e.Files = append(e.Files, ef)
+	}
+	if r.Exit != nil {
+		e.Exit = &event.Exit{Exited: r.Exit.Exited, Code: int64(r.Exit.Code), Signal: r.Exit.Signal, Ceiling: r.Exit.Ceiling}
+	}
+	return e
+}

@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"zuno/commands"
+	"zuno/journal"
+	"zuno/journal/event"
+	"zuno/projections"
+	"zuno/tools"
+)
+
+// Session is one session and, once it is open, the only writer of its journal. Its methods are safe for concurrent use.
+type Session struct {
+	ID  string
+	Cwd string
+
+	host     *Host
+	settings *Settings
+	dir      string
+	run      journal.RunID
+	journal  *journal.File // nil with an in-memory log
+	log      journal.Log
+	salt     []byte
+
+	queue   chan *request
+	stopped chan struct{} // the owner's goroutine is over
+
+	// Owned by the owner's goroutine.
+	folder   *projections.Folder
+	encoder  *event.Encoder
+	index    map[uint64]uint64 // hash of a command id → commit
+	lastAt   int64
+	broken   error // effects have stopped; only a fresh open may append
+	draining bool  // nothing new is started
+	closing  bool  // and the goroutine ends when nothing runs
+
+	running map[string]*effect
+	refused map[string]uint64 // step → head at which its fence was refused
+	idle    []chan struct{}
+	history *history
+	listed  int64 // View.Root.Updated as it stands in summary.json
+	titled  struct {
+		digest journal.Hash
+		text   string
+	}
+
+	mu        sync.Mutex // guards what follows
+	observers []Observer
+	asker     Asker
+	prepared  map[string]*tools.Prepared
+	resolved  bool // this run has recorded its prompt context
+}
+
+// Outcome is what became of a command.
+type Outcome struct {
+	Commit   uint64
+	Events   []event.Payload // of the commit, in order
+	Repeated bool            // the command had been decided before
+}
+
+// ErrClosed is a command to a session that is closed or being closed.
+var ErrClosed = errors.New("the session is closed")
+
+type request struct {
+	id, actor string
+	cause     uint64
+	typ       string
+	version   uint64
+	body      []byte
+	texts     *journal.Texts
+	call      func() // instead of a command: runs in the owner's goroutine, on durable state
+	done      chan answer
+}
+
+type answer struct {
+	Outcome
+	err error
+}
+
+var encoders = sync.Pool{New: func() any { return event.NewEncoder() }}
+
+func (s *Session) encode(id, actor string, cause uint64, c commands.Command) (*request, error) {
+	r := commands.RuleOf(c)
+	texts := journal.NewTexts(s.salt)
+	e := encoders.Get().(*event.Encoder)
+	body, err := e.Encode(c, texts)
+	encoders.Put(e)
+	if err != nil {
+		return nil, fmt.Errorf("command %s: %w", r.Type, err)
+	}
+	return &request{id: id, actor: actor, cause: cause, typ: r.Type, version: r.Version, body: body, texts: texts, done: make(chan answer, 1)}, nil
+}
+
+// Do has the command decided and waits until the decision is durable. The error is a [*commands.Refusal], or says that
+// the outcome is unknown or nothing was written; with the same id it may be tried again. Once the owner has taken
+// the command, ctx ends only the waiting.
+func (s *Session) Do(ctx context.Context, id, actor string, c commands.Command) (Outcome, error) {
+	return s.do(ctx, id, actor, 0, c)
+}
+
+func (s *Session) do(ctx context.Context, id, actor string, cause uint64, c commands.Command) (Outcome, error) {
+	r, err := s.encode(id, actor, cause, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := s.enqueue(ctx, r); err != nil {
+		return Outcome{}, err
+	}
+	select {
+	case a := <-r.done:
+		return a.Outcome, a.err
+	case <-s.stopped:
+		select { // the owner may have answered just before it stopped
+		case a := <-r.done:
+			return a.Outcome, a.err
+		default:
+			return Outcome{}, ErrClosed
+		}
+	case <-ctx.Done():
+		return Outcome{}, ctx.Err()
+	}
+}
+
+func (s *Session) enqueue(ctx context.Context, r *request) error {
+	select {
+	case s.queue <- r:
+		return nil
+	case <-s.stopped:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// inOwner runs fn in the owner's goroutine, after what was queued before it is durable.
+func (s *Session) inOwner(fn func()) error {
+	r := &request{call: fn, done: make(chan answer, 1)}
+	if err := s.enqueue(context.Background(), r); err != nil {
+		return err
+	}
+	select {
+	case <-r.done:
+		return nil
+	case <-s.stopped:
+		select {
+		case <-r.done:
+			return nil
+		default:
+			return ErrClosed
+		}
+	}
+}
+
+// Read runs fn on the durable view. fn must neither keep nor change it.
+func (s *Session) Read(fn func(v *projections.View)) error {
+	return s.inOwner(func() { fn(s.folder.View) })
+}
+
+// Head is the newest durable commit.
+func (s *Session) Head() journal.Head { return s.log.Head() }
+
+// Dir is the session's folder.
+func (s *Session) Dir() string { return s.dir }
+
+// Attach makes o follow the session. With replay, it is first given every commit so far; nothing is missed in between.
+func (s *Session) Attach(o Observer, replay bool) error {
+	var err error
+	return errors.Join(s.inOwner(func() {
+		if replay {
+			err = s.log.Scan(1, func(c *journal.Raw) error {
+				d, err := Decode(c)
+				if err != nil {
+					return err
+				}
+				o.Committed(d)
+				return nil
+			})
+			if err != nil {
+				return
+			}
+		}
+		s.mu.Lock()
+		s.observers = append(s.observers, o)
+		s.mu.Unlock()
+	}), err)
+}
+
+// Detach ends what Attach began.
+func (s *Session) Detach(o Observer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, x := range s.observers {
+		if x == o {
+			s.observers = append(s.observers[:i:i], s.observers[i+1:]...)
+			return
+		}
+	}
+}
+
+// SetAsker names who puts permission requests to the user; nil for nobody, in which case they wait.
+func (s *Session) SetAsker(a Asker) {
+	s.mu.Lock()
+	s.asker = a
+	s.mu.Unlock()
+}
+
+func (s *Session) live(l Live) {
+	s.mu.Lock()
+	observers := s.observers
+	s.mu.Unlock()
+	for _, o := range observers {
+		o.Live(l)
+	}
+}
+
+// Idle waits until nothing runs and nothing is about to.
+func (s *Session) Idle(ctx context.Context) error {
+	wait := make(chan struct{})
+	if err := s.inOwner(func() {
+		s.idle = append(s.idle, wait)
+		s.tellIdle()
+	}); err != nil {
+		return err
+	}
+	select {
+	case <-wait:
+		return nil
+	case <-s.stopped:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Session) tellIdle() {
+	if len(s.running) > 0 {
+		return
+	}
+	for _, w := range s.idle {
+		close(w)
+	}
+	s.idle = nil
+}

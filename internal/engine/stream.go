@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"zuno/commands"
+	"zuno/internal/model"
+	"zuno/journal/event"
+)
+
+const (
+	showEvery   = time.Second / 60 // live text is coalesced to this rate
+	commitEvery = time.Second      // what is shown becomes durable after this time
+	commitSize  = 4 << 10          // or this many bytes
+)
+
+// stream takes the chunks of one attempt: it shows them at once, coalesced, and commits them in parts. Order is kept: text
+// is shown before the commit that holds it, and a part before the one after it.
+type stream struct {
+	s       *Session
+	e       *effect
+	request *event.RequestStarted
+	cause   uint64
+
+	mu      sync.Mutex
+	kind    event.PartKind
+	shown   bytes.Buffer // not yet committed; its first unshown byte is at unshown
+	unshown int
+	last    int64 // when text was last shown
+	since   int64 // when the first byte of shown came
+	parts   int
+	cards   []event.CutCall
+	cancel  []func() // timers
+	over    bool
+}
+
+func newStream(s *Session, e *effect, r *event.RequestStarted, cause uint64) *stream {
+	return &stream{s: s, e: e, request: r, cause: cause, last: s.host.clock.Now() - showEvery.Milliseconds()}
+}
+
+// emit takes a chunk.
+func (st *stream) emit(c model.Chunk) error {
+	if err := st.e.ctx.Err(); err != nil {
+		return err
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	switch c.Kind {
+	case model.ChunkText:
+		st.text(event.PartText, c.Text)
+	case model.ChunkReasoning:
+		st.text(event.PartReasoning, c.Text)
+	case model.ChunkCall:
+		st.show()
+		id := callID(st.request, c.Index)
+		st.cards = append(st.cards, event.CutCall{ID: id, Tool: c.Tool})
+		st.s.live(Live{Kind: LiveCall, Turn: st.request.Turn, Request: st.request.ID, Attempt: st.request.Attempt, Call: id, Tool: c.Tool})
+	case model.ChunkArgs:
+	}
+	return nil
+}
+
+func (st *stream) text(kind event.PartKind, text string) {
+	if text == "" {
+		return
+	}
+	if st.kind != kind && st.shown.Len() > 0 {
+		st.commit(st.shown.Len())
+	}
+	st.kind = kind
+	now := st.s.host.clock.Now()
+	if st.shown.Len() == 0 {
+		st.since = now
+		st.after(commitEvery, func() { st.commit(lineEnd(st.shown.Bytes())) })
+	}
+	st.shown.WriteString(text)
+	switch {
+	case now-st.last >= showEvery.Milliseconds():
+		st.show()
+	case st.unshown == st.shown.Len()-len(text):
+		st.after(showEvery, st.show)
+	}
+	for st.shown.Len() >= commitSize {
+		st.commit(lineEnd(st.shown.Bytes()[:commitSize]))
+	}
+}
+
+// after runs fn later, under the lock, unless the stream is over.
+func (st *stream) after(d time.Duration, fn func()) {
+	st.cancel = append(st.cancel, st.s.host.clock.AfterFunc(d, func() {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		if !st.over {
+			fn()
+		}
+	}))
+	if len(st.cancel) > 64 { // those before have fired
+		st.cancel = append(st.cancel[:0], st.cancel[len(st.cancel)-8:]...)
+	}
+}
+
+// lineEnd is where to cut: after the last line end where there is one, else at the end of the last whole character.
+func lineEnd(b []byte) int {
+	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+		return i + 1
+	}
+	return wholeRunes(b)
+}
+
+// wholeRunes is the length of b without a UTF-8 sequence that is still incomplete at its end.
+func wholeRunes(b []byte) int {
+	n := len(b)
+	for i := 1; i <= 4 && i <= n; i++ {
+		c := b[n-i]
+		if c < 0x80 {
+			return n
+		}
+		if c >= 0xc0 {
+			if width := utf8Width(c); width > i {
+				return n - i
+			}
+			return n
+		}
+	}
+	return n
+}
+
+func utf8Width(c byte) int {
+	switch {
+	case c >= 0xf0:
+		return 4
+	case c >= 0xe0:
+		return 3
+	}
+	return 2
+}
+
+// show brings what has come since the last time to the observers.
+func (st *stream) show() {
+	b := st.shown.Bytes()[st.unshown:]
+	if len(b) == 0 {
+		return
+	}
+	kind := LiveText
+	if st.kind == event.PartReasoning {
+		kind = LiveReasoning
+	}
+	n := wholeRunes(b)
+	if n == 0 || st.over {
+		n = len(b)
+	}
+	st.s.live(Live{Kind: kind, Turn: st.request.Turn, Request: st.request.ID, Attempt: st.request.Attempt, Text: string(b[:n])})
+	st.unshown += n
+	st.last = st.s.host.clock.Now()
+}
+
+// commit makes the first n bytes durable. It waits for that, so that a provider never runs ahead of the journal.
+func (st *stream) commit(n int) {
+	if n <= 0 || n > st.shown.Len() {
+		n = st.shown.Len()
+	}
+	if n == 0 {
+		return
+	}
+	if st.unshown < n {
+		st.show()
+	}
+	part := st.take(n)
+	st.parts++
+	if _, err := st.s.do(context.Background(), st.s.commandID(st.e, "part"+strconv.Itoa(st.parts)), "engine", st.cause,
+		&commands.RecordPart{Request: st.request.ID, Attempt: st.request.Attempt, Kind: part.Kind, Text: part.Text}); err != nil {
+		st.s.host.log.Error("part not recorded", "session", st.s.ID, "error", err)
+	}
+	if st.shown.Len() > 0 {
+		st.since = st.s.host.clock.Now()
+		st.after(commitEvery, func() { st.commit(lineEnd(st.shown.Bytes())) })
+	}
+}
+
+func (st *stream) take(n int) commands.Part {
+	p := commands.Part{Kind: st.kind, Text: event.NewText(string(st.shown.Bytes()[:n]))}
+	st.shown.Next(n)
+	st.unshown = max(st.unshown-n, 0)
+	return p
+}
+
+// end shows what is left and gives it, to be committed with the end of the attempt.
+func (st *stream) end() []commands.Part {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.over = true
+	for _, c := range st.cancel {
+		c()
+	}
+	if st.shown.Len() == 0 {
+		return nil
+	}
+	st.show()
+	return []commands.Part{st.take(st.shown.Len())}
+}

@@ -1,0 +1,169 @@
+package headless
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"zuno/commands"
+	"zuno/internal/engine"
+	"zuno/journal"
+	"zuno/journal/event"
+)
+
+// maxPrompt bounds a prompt on standard input.
+const maxPrompt = 16 << 20
+
+// ReadPrompt reads a prompt to its end.
+func ReadPrompt(r io.Reader) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxPrompt+1))
+	if err != nil {
+		return "", fmt.Errorf("read the prompt: %w", err)
+	}
+	if len(b) > maxPrompt {
+		return "", fmt.Errorf("the prompt is longer than %d MiB; put it into a file and name that", maxPrompt>>20)
+	}
+	return strings.TrimRight(string(b), "\n"), nil
+}
+
+// Runner runs prompts.
+type Runner struct {
+	Host     *engine.Host
+	IDs      engine.IDs
+	Out      io.Writer // the answer, or JSON lines; the head comes last
+	Progress io.Writer
+	JSON     bool
+}
+
+// Run makes a session in cwd, sends it the prompt, and follows its turn to the end. ok says that the turn completed. When
+// ctx ends the turn is stopped, and still told to its end.
+func (r *Runner) Run(ctx context.Context, cwd, text string) (ok bool, err error) {
+	id, set, err := r.Host.Reserve(cwd)
+	if err != nil {
+		return false, err
+	}
+	f := &follower{w: &writer{out: r.Out, progress: r.Progress, json: r.JSON}, over: make(chan struct{})}
+	message := "cli:" + r.IDs.ULID("command").String()
+	s, o, err := r.Host.Create(id, cwd, set, message, "user", &commands.AdmitInput{Delivery: event.DeliverSteer,
+		Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText(text)}}, Title: event.NewText(commands.Title(text))})
+	if err != nil {
+		return false, err
+	}
+	for _, e := range o.Events {
+		if in, is := e.(*event.InputAdmitted); is {
+			f.input = in.ID
+		}
+	}
+	if err := s.Attach(f, true); err != nil {
+		return false, err
+	}
+	select {
+	case <-f.over:
+	case <-ctx.Done():
+		_, err := s.Do(context.Background(), "cli:"+r.IDs.ULID("command").String(), "user", &commands.CancelTurn{Source: "user"})
+		var refusal *commands.Refusal
+		if err != nil && !errors.As(err, &refusal) {
+			return false, err
+		}
+		<-f.over
+	}
+	if err := r.Host.Close(context.Background(), id, "close"); err != nil {
+		return false, err
+	}
+	return f.end(id, s.Head())
+}
+
+// follower prints what happens in the session until the input is settled.
+type follower struct {
+	w     *writer
+	input string
+	over  chan struct{}
+
+	mu      sync.Mutex
+	shown   map[string]int // bytes of a request's text that were shown live
+	seen    map[string]int // and that were committed
+	settled *event.InputSettled
+	denied  []string
+}
+
+// Live shows text as it comes.
+func (f *follower) Live(l engine.Live) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l.Kind == engine.LiveText {
+		f.advance(&f.shown, l.Request, len(l.Text))
+		f.w.text(l.Text)
+	}
+}
+
+func (f *follower) advance(m *map[string]int, key string, n int) int {
+	if *m == nil {
+		*m = map[string]int{}
+	}
+	(*m)[key] += n
+	return (*m)[key]
+}
+
+// Committed shows what became durable and was not shown already.
+func (f *follower) Committed(c *engine.Committed) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range c.Events {
+		f.event(c.Events[i].Payload)
+	}
+}
+
+func (f *follower) event(p event.Payload) {
+	switch e := p.(type) {
+	case *event.ResponsePart:
+		if e.Kind != event.PartText {
+			return
+		}
+		end := f.advance(&f.seen, e.Request, int(e.Text.Size))
+		if more := end - f.shown[e.Request]; more > 0 {
+			t := e.Text.String()
+			f.w.text(t[max(len(t)-more, 0):])
+			f.advance(&f.shown, e.Request, more)
+		}
+	case *event.TurnStarted:
+		f.w.event("turn_started", map[string]any{"turn": e.ID, "model": e.Model.Provider + "/" + e.Model.Name})
+	case *event.ResponseCompleted:
+		f.w.endText()
+	case *event.CallRequested:
+		f.w.event("call", map[string]any{"id": e.ID, "tool": e.Tool, "title": e.Title.String()})
+	case *event.CallBlocked:
+		f.w.event("call_blocked", map[string]any{"id": e.ID, "kind": e.Kind, "text": e.Text.String()})
+	case *event.CallStarted:
+		f.w.event("call_started", map[string]any{"id": e.ID})
+	case *event.CallSettled:
+		m := map[string]any{"id": e.ID, "outcome": e.Outcome, "text": e.Text.String()}
+		if e.Exit != nil && e.Exit.Exited {
+			m["exit"] = e.Exit.Code
+		}
+		f.w.event("call_settled", m)
+	case *event.NoticeRaised:
+		f.w.event("notice", map[string]any{"severity": e.Severity, "code": e.Code, "text": e.Text.String()})
+	case *event.TurnEnded:
+		f.w.endText()
+		f.w.event("turn_ended", map[string]any{"turn": e.ID, "state": e.State, "stop": e.Stop})
+	case *event.InputSettled:
+		if e.Input == f.input && f.settled == nil {
+			f.settled = e
+			close(f.over)
+		}
+	}
+}
+
+func (f *follower) end(session string, head journal.Head) (ok bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ok = f.settled.State == "completed" && f.settled.Stop != "cancelled"
+	if f.settled.State == "failed" {
+		f.w.event("error", map[string]any{"code": f.settled.Fault.Code, "text": f.settled.Fault.Reason.String()})
+	}
+	f.w.head(session, head)
+	return ok, f.w.err
+}

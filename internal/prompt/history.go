@@ -1,0 +1,161 @@
+package prompt
+
+import (
+	"strings"
+
+	"zuno/internal/model"
+	"zuno/journal/event"
+)
+
+// History is the conversation as the model sees it: completed attempts only, no notices. It is a fold over events whose
+// texts are at hand.
+type History struct {
+	Messages []model.Message
+
+	inputs   map[string]*event.InputAdmitted // admitted and not yet delivered
+	parts    []model.Part                    // of the attempt that is open
+	results  map[string]int                  // call → message that its result goes into
+	sections []model.Section
+	tools    []model.Tool
+}
+
+// NewHistory is the history of an empty journal.
+func NewHistory() *History {
+	return &History{inputs: map[string]*event.InputAdmitted{}, results: map[string]int{}}
+}
+
+// Sections are the prompt's sections, in the order in which they first appeared.
+func (h *History) Sections() []model.Section { return h.sections }
+
+// Tools is the tool catalogue.
+func (h *History) Tools() []model.Tool { return h.tools }
+
+// Apply folds one event.
+func (h *History) Apply(p event.Payload) {
+	switch e := p.(type) {
+	case *event.SectionResolved:
+		h.section(e)
+	case *event.CatalogueResolved:
+		h.tools = make([]model.Tool, len(e.Tools))
+		for i, t := range e.Tools {
+			h.tools[i] = model.Tool{Name: t.Name, Description: t.Description.String(), Schema: []byte(t.Schema.String())}
+		}
+	case *event.InputAdmitted:
+		h.inputs[e.ID] = e
+	case *event.InputDeliveryBatch:
+		for _, id := range e.Inputs {
+			if in := h.inputs[id]; in != nil {
+				h.Messages = append(h.Messages, model.Message{Role: model.RoleUser, Parts: inputParts(in)})
+				delete(h.inputs, id)
+			}
+		}
+	case *event.InputSettled:
+		delete(h.inputs, e.Input)
+	case *event.RequestStarted:
+		h.parts = nil
+	case *event.ResponsePart:
+		h.part(e)
+	case *event.ResponseCompleted:
+		if len(h.parts) > 0 || e.Calls > 0 {
+			h.Messages = append(h.Messages, model.Message{Role: model.RoleAssistant, Parts: h.parts})
+		}
+		h.parts = nil
+	case *event.ResponseCut, *event.RequestFailed:
+		h.parts = nil
+	case *event.CallRequested:
+		h.call(e)
+	case *event.CallBlocked:
+		h.result(e.ID, e.Text.String(), true)
+	case *event.CallAbandoned:
+		h.result(e.ID, "The turn ended before the user answered whether this may run. Nothing was done.", true)
+	case *event.CallSettled:
+		h.result(e.ID, e.Text.String(), e.Outcome != event.OutcomeOK)
+	}
+}
+
+func (h *History) section(e *event.SectionResolved) {
+	for i := range h.sections {
+		if h.sections[i].ID == e.ID {
+			h.sections[i].Text = e.Text.String()
+			return
+		}
+	}
+	h.sections = append(h.sections, model.Section{ID: e.ID, Text: e.Text.String()})
+}
+
+// part joins pieces of one kind: where a response was cut into parts is an accident of time.
+func (h *History) part(e *event.ResponsePart) {
+	kind := model.PartText
+	if e.Kind == event.PartReasoning {
+		kind = model.PartReasoning
+	}
+	if n := len(h.parts); n > 0 && h.parts[n-1].Kind == kind {
+		h.parts[n-1].Text += e.Text.String()
+		return
+	}
+	h.parts = append(h.parts, model.Part{Kind: kind, Text: e.Text.String()})
+}
+
+func (h *History) call(e *event.CallRequested) {
+	last := len(h.Messages) - 1
+	if last < 0 || h.Messages[last].Role != model.RoleAssistant && h.Messages[last].Role != model.RoleTool {
+		return
+	}
+	at := last
+	for h.Messages[at].Role == model.RoleTool {
+		at--
+	}
+	h.Messages[at].Parts = append(h.Messages[at].Parts, model.Part{Kind: model.PartCall, CallID: e.ID, Tool: e.Tool, Text: e.Args.String()})
+	h.results[e.ID] = at + 1
+}
+
+// result puts a call's result into the tool message that follows its response.
+func (h *History) result(call, text string, failed bool) {
+	at, ok := h.results[call]
+	if !ok {
+		return
+	}
+	delete(h.results, call)
+	if at == len(h.Messages) {
+		h.Messages = append(h.Messages, model.Message{Role: model.RoleTool})
+	}
+	m := &h.Messages[at]
+	m.Parts = append(m.Parts, model.Part{Kind: model.PartResult, CallID: call, Text: text, Failed: failed})
+}
+
+func inputParts(in *event.InputAdmitted) (parts []model.Part) {
+	for _, b := range in.Blocks {
+		var text string
+		switch b.Type {
+		case event.BlockText:
+			text = b.Text.String()
+		case event.BlockLink:
+			text = link(b)
+		case event.BlockResource:
+			text = "<resource uri=" + quote(b.URI.String()) + ">\n" + b.Text.String() + "\n</resource>"
+		}
+		parts = append(parts, model.Part{Kind: model.PartText, Text: text})
+	}
+	return parts
+}
+
+func link(b event.Block) string {
+	name := b.Name.String()
+	if name == "" {
+		name = b.URI.String()
+	}
+	return "[" + name + "](" + b.URI.String() + ")"
+}
+
+func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "%22") + `"` }
+
+// Request is what the provider is asked now. It shares nothing with the history that later changes.
+func (h *History) Request(modelName, cwd string, position uint64, used []uint64) *model.Request {
+	messages := make([]model.Message, len(h.Messages))
+	copy(messages, h.Messages)
+	if n := len(messages); n > 0 {
+		messages[n-1].Parts = append([]model.Part(nil), messages[n-1].Parts...)
+	}
+	return &model.Request{Model: modelName, Cwd: cwd, Sections: append([]model.Section(nil), h.sections...), Tools: h.tools,
+		Messages: messages, Position: position, Used: append([]uint64(nil), used...)}
+}

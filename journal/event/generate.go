@@ -1,0 +1,3 @@
+package event
+
+//go:generate go run zuno/internal/codecgen -out codec_gen.go

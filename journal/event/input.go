@@ -1,0 +1,84 @@
+package event
+
+// Inputs is the way of what a user (or, later, a report) sent.
+var Inputs = Group{
+	Of[InputAdmitted]("session.input.admitted.1"),
+	Of[InputDeliveryBatch]("session.input.delivery_batch.1"),
+	Of[InputApplied]("session.input.applied.1"),
+	Of[InputSettled]("session.input.settled.1"),
+}
+
+// Delivery says when an input wants to be taken.
+type Delivery string
+
+// The deliveries.
+const (
+	DeliverSteer Delivery = "steer" // at the next safe point
+	DeliverQueue Delivery = "queue" // in a turn of its own
+)
+
+// Trigger says who caused an input or a turn.
+type Trigger string
+
+// The triggers.
+const (
+	TriggerUser Trigger = "user"
+)
+
+// InputAdmitted: the input is saved. From here on it is never lost.
+type InputAdmitted struct {
+	ID       string   `msgpack:"id" json:"id"`
+	Client   string   `msgpack:"client" json:"client,omitempty"` // the client's own message id
+	Trigger  Trigger  `msgpack:"trigger" json:"trigger"`
+	Delivery Delivery `msgpack:"delivery" json:"delivery"`
+	Blocks   []Block  `msgpack:"blocks" json:"blocks"`
+}
+
+// BlockType is the type of a content block, as in ACP.
+type BlockType string
+
+// The types of blocks that are taken.
+const (
+	BlockText     BlockType = "text"
+	BlockLink     BlockType = "resource_link"
+	BlockResource BlockType = "resource"
+)
+
+// Block is one block of a prompt.
+type Block struct {
+	Type BlockType `msgpack:"type" json:"type"`
+	Text Text      `msgpack:"text" json:"text"`
+	URI  Text      `msgpack:"uri" json:"uri"`
+	Name Text      `msgpack:"name" json:"name"`
+	Mime string    `msgpack:"mime" json:"mime,omitempty"`
+}
+
+// InputDeliveryBatch: the inputs were taken into the history, in this order. It does not say that a provider saw them.
+type InputDeliveryBatch struct {
+	Turn   string   `msgpack:"turn" json:"turn"`
+	Cycle  string   `msgpack:"cycle" json:"cycle"`
+	Inputs []string `msgpack:"inputs" json:"inputs"`
+}
+
+// InputApplied: a request that holds the input was dispatched to the provider.
+type InputApplied struct {
+	Input   string `msgpack:"input" json:"input"`
+	Turn    string `msgpack:"turn" json:"turn"`
+	Request string `msgpack:"request" json:"request"`
+}
+
+// InputSettled is the one terminal receipt of an input.
+type InputSettled struct {
+	Input string  `msgpack:"input" json:"input"`
+	State string  `msgpack:"state" json:"state"` // completed, failed, cancelled
+	Stop  string  `msgpack:"stop" json:"stop,omitempty"`
+	Fault Failure `msgpack:"failure" json:"failure,omitzero"`
+}
+
+// Failure is why a request, a turn or an input failed. What is not known stays zero.
+type Failure struct {
+	Code      string `msgpack:"code" json:"code"` // a stable word: interrupted, provider, expectation_failed …
+	Status    uint64 `msgpack:"status" json:"status,omitempty"`
+	RequestID string `msgpack:"request_id" json:"request_id,omitempty"`
+	Reason    Text   `msgpack:"reason" json:"reason"`
+}

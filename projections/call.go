@@ -1,0 +1,226 @@
+package projections
+
+import (
+	"zuno/journal"
+	"zuno/journal/event"
+	"zuno/projections/lifecycle"
+)
+
+// Call is a call that is not done, or every call where the view keeps them.
+type Call struct {
+	ID          string            `json:"id"`
+	Turn        string            `json:"turn"`
+	Request     string            `json:"request"`
+	Position    uint64            `json:"position"`
+	Tool        string            `json:"tool"`
+	Declaration event.Declaration `json:"declaration"`
+	Permission  event.Action      `json:"permission,omitempty"`
+	State       lifecycle.State   `json:"state"`
+	Requested   Place             `json:"requested"`
+	Attempt     uint64            `json:"attempt,omitempty"`
+	Run         string            `json:"run,omitempty"` // that started it
+	Outcome     event.Outcome     `json:"outcome,omitempty"`
+	Class       string            `json:"class,omitempty"`
+	Block       event.BlockKind   `json:"block,omitempty"`
+	Answered    event.Verdict     `json:"answered,omitempty"`
+	Settled     uint64            `json:"settled,omitempty"` // commit
+}
+
+// Calls are the calls of a session. Open holds those that are not blocked, abandoned or settled, in the order in
+// which the model made them.
+type Calls struct {
+	Open      []*Call       `json:"open"`
+	Finished  uint64        `json:"finished"`
+	Uncertain []Uncertainty `json:"uncertain,omitempty"`
+	All       []*Call       `json:"all,omitempty"`
+	keep      bool
+}
+
+// Uncertainty is a call whose effect may have happened.
+type Uncertainty struct {
+	Call string `json:"call"`
+	Tool string `json:"tool"`
+	Place
+	Settled uint64 `json:"settled"`
+}
+
+// Get finds an open call.
+func (c *Calls) Get(id string) *Call {
+	for _, x := range c.Open {
+		if x.ID == id {
+			return x
+		}
+	}
+	return nil
+}
+
+func (c *Calls) must(id string) (*Call, error) {
+	if x := c.Get(id); x != nil {
+		return x, nil
+	}
+	return nil, impossible("call %s is not open", id)
+}
+
+func (c *Calls) finish(x *Call, commit uint64) {
+	x.Settled = commit
+	for i, o := range c.Open {
+		if o == x {
+			c.Open = append(c.Open[:i], c.Open[i+1:]...)
+			break
+		}
+	}
+	c.Finished++
+}
+
+// Permission is a question that waits for the user.
+type Permission struct {
+	ID      string        `json:"id"`
+	Call    string        `json:"call"`
+	Asked   Place         `json:"asked"`
+	Verdict event.Verdict `json:"verdict,omitempty"`
+}
+
+// Permissions are the questions of a session.
+type Permissions struct {
+	Pending []*Permission `json:"pending"`
+	All     []*Permission `json:"all,omitempty"`
+	keep    bool
+}
+
+// Get finds a pending question.
+func (p *Permissions) Get(id string) *Permission {
+	for _, x := range p.Pending {
+		if x.ID == id {
+			return x
+		}
+	}
+	return nil
+}
+
+// Of finds the pending question of a call.
+func (p *Permissions) Of(call string) *Permission {
+	for _, x := range p.Pending {
+		if x.Call == call {
+			return x
+		}
+	}
+	return nil
+}
+
+func (p *Permissions) drop(id string, v event.Verdict) {
+	for i, x := range p.Pending {
+		if x.ID == id {
+			x.Verdict = v
+			p.Pending = append(p.Pending[:i], p.Pending[i+1:]...)
+			return
+		}
+	}
+}
+
+var callFolds = folds{
+	on(func(v *View, s *Session, m Meta, e *event.CallRequested) error {
+		if _, err := s.Turns.active(e.Turn); err != nil {
+			return err
+		}
+		x := &Call{ID: e.ID, Turn: e.Turn, Request: e.Request, Position: e.Position, Tool: e.Tool, Declaration: e.Declaration,
+			Permission: e.Permission, State: lifecycle.Call.Initial, Requested: m.place()}
+		s.Calls.Open = append(s.Calls.Open, x)
+		if s.Calls.keep {
+			s.Calls.All = append(s.Calls.All, x)
+		}
+		s.Transcript.add(EntryCall, m.place())
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.CallBlocked) error {
+		x, err := s.Calls.must(e.ID)
+		if err != nil {
+			return err
+		}
+		x.Block = e.Kind
+		s.Calls.finish(x, m.Commit)
+		s.Transcript.add(EntryResult, m.place())
+		return move(lifecycle.Call, &x.State, lifecycle.CallBlock, e.ID)
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.PermissionAsked) error {
+		x, err := s.Calls.must(e.Call)
+		if err != nil {
+			return err
+		}
+		p := &Permission{ID: e.ID, Call: e.Call, Asked: m.place()}
+		s.Permissions.Pending = append(s.Permissions.Pending, p)
+		if s.Permissions.keep {
+			s.Permissions.All = append(s.Permissions.All, p)
+		}
+		return move(lifecycle.Call, &x.State, lifecycle.CallAsk, e.Call)
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.PermissionAnswered) error {
+		if s.Permissions.Get(e.ID) == nil {
+			return impossible("permission %s is not pending", e.ID)
+		}
+		s.Permissions.drop(e.ID, e.Verdict)
+		if x := s.Calls.Get(e.Call); x != nil {
+			x.Answered = e.Verdict
+		}
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.CallAbandoned) error {
+		x, err := s.Calls.must(e.ID)
+		if err != nil {
+			return err
+		}
+		x.Block = e.Reason
+		s.Calls.finish(x, m.Commit)
+		s.Transcript.add(EntryResult, m.place())
+		return move(lifecycle.Call, &x.State, lifecycle.CallAbandon, e.ID)
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.CallStarted) error {
+		x, err := s.Calls.must(e.ID)
+		if err != nil {
+			return err
+		}
+		x.Attempt, x.Run = e.Attempt, v.Run.ID
+		return move(lifecycle.Call, &x.State, lifecycle.CallStart, e.ID)
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.CallSettled) error {
+		x, err := s.Calls.must(e.ID)
+		if err != nil {
+			return err
+		}
+		if x.Attempt != e.Attempt {
+			return impossible("call %s settled for attempt %d of %d", e.ID, e.Attempt, x.Attempt)
+		}
+		x.Outcome, x.Class = e.Outcome, e.Class
+		for i := range e.Files {
+			s.Files.saw(&e.Files[i], m)
+		}
+		if e.Outcome == event.OutcomeUncertain {
+			s.Calls.Uncertain = append(s.Calls.Uncertain, Uncertainty{e.ID, x.Tool, x.Requested, m.Commit})
+		}
+		s.Calls.finish(x, m.Commit)
+		s.Transcript.add(EntryResult, m.place())
+		return move(lifecycle.Call, &x.State, lifecycle.Trigger(e.Outcome), e.ID)
+	}),
+}
+
+// Files is what the session knows of the files that it read or changed: the digest under which it last saw each.
+// A path is a text, so a file is known by its path's salted digest.
+type Files struct {
+	Seen map[journal.Hash]FileState `json:"-"`
+}
+
+// FileState is how a file was last seen.
+type FileState struct {
+	Digest journal.Hash
+	Commit uint64
+}
+
+func (f *Files) saw(e *event.File, m Meta) {
+	if f.Seen == nil {
+		f.Seen = map[journal.Hash]FileState{}
+	}
+	if e.Change == event.ChangeDelete {
+		delete(f.Seen, e.Path.Digest)
+		return
+	}
+	f.Seen[e.Path.Digest] = FileState{e.Digest, m.Commit}
+}

@@ -1,0 +1,113 @@
+package projections
+
+import (
+	"zuno/journal/event"
+	"zuno/projections/lifecycle"
+)
+
+// Execution is what the session is ready for.
+type Execution struct {
+	State    lifecycle.State `json:"state"`
+	Revision uint64          `json:"revision"`
+	Phase    string          `json:"phase,omitempty"`
+	Cycle    string          `json:"cycle,omitempty"`
+	Mode     string          `json:"mode"` // plan or work
+	Identity Identity        `json:"identity"`
+	Gate     *Gate           `json:"gate,omitempty"`
+	// Woken says that something of this run asked for work: an opened session starts nothing by itself.
+	Woken bool `json:"woken"`
+}
+
+// Identity is who works: the agent and the model of the present cycle.
+type Identity struct {
+	Agent    string `json:"agent"`
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+}
+
+// Gate is why execution does not go on.
+type Gate struct {
+	Reason   string `json:"reason"`
+	Waiting  string `json:"waiting,omitempty"`
+	Cycle    string `json:"cycle,omitempty"`
+	Revision uint64 `json:"revision"`
+	Raised   uint64 `json:"raised"` // commit
+}
+
+// Control is an accepted control.
+type Control struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Turn   string `json:"turn,omitempty"`
+	Source string `json:"source"`
+	Commit uint64 `json:"commit"`
+}
+
+// Controls counts the controls and keeps the last.
+type Controls struct {
+	Count uint64     `json:"count"`
+	Last  *Control   `json:"last,omitempty"`
+	All   []*Control `json:"all,omitempty"`
+	keep  bool
+}
+
+// Notice is a message that was raised for the user.
+type Notice struct {
+	Severity string `json:"severity"`
+	Code     string `json:"code"`
+	Place
+}
+
+// Notices counts the notices.
+type Notices struct {
+	Count uint64   `json:"count"`
+	All   []Notice `json:"all,omitempty"`
+	keep  bool
+}
+
+var controlFolds = folds{
+	on(func(v *View, s *Session, m Meta, e *event.ControlRequested) error {
+		c := &Control{e.ID, e.Kind, e.Turn, e.Source, m.Commit}
+		s.Controls.Count++
+		s.Controls.Last = c
+		if s.Controls.keep {
+			s.Controls.All = append(s.Controls.All, c)
+		}
+		if e.Kind == "cancel" {
+			t, err := s.Turns.active(e.Turn)
+			if err != nil {
+				return err
+			}
+			t.Cancelling = true
+		}
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.NoticeRaised) error {
+		s.Notices.Count++
+		if s.Notices.keep {
+			s.Notices.All = append(s.Notices.All, Notice{e.Severity, e.Code, m.place()})
+		}
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.ExecutionChanged) error {
+		x := &s.Execution
+		if err := move(lifecycle.Execution, &x.State, lifecycle.Trigger(e.Trigger), "session"); err != nil {
+			return err
+		}
+		x.Revision++
+		x.Phase = e.Phase
+		if e.Cycle != "" {
+			x.Cycle = e.Cycle
+		}
+		switch lifecycle.Trigger(e.Trigger) {
+		case lifecycle.ExecutionPause, lifecycle.ExecutionWaitHuman, lifecycle.ExecutionWaitExternal:
+			x.Gate = &Gate{e.Reason, e.Waiting, x.Cycle, x.Revision, m.Commit}
+		case lifecycle.ExecutionBegin:
+			x.Gate = nil
+			x.Identity = Identity{v.Policy.Agent, v.Policy.Model.Provider, v.Policy.Model.Name}
+		default:
+			x.Gate = nil
+		}
+		return nil
+	}),
+}

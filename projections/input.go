@@ -1,0 +1,130 @@
+package projections
+
+import (
+	"zuno/journal/event"
+	"zuno/projections/lifecycle"
+)
+
+// Input is an input that is not done, or every input where the view keeps them.
+type Input struct {
+	ID        string          `json:"id"`
+	Client    string          `json:"client,omitempty"`
+	Trigger   event.Trigger   `json:"trigger"`
+	Delivery  event.Delivery  `json:"delivery"`
+	Sequence  uint64          `json:"admitted_sequence"`
+	State     lifecycle.State `json:"state"`
+	Turn      string          `json:"turn,omitempty"`
+	Admitted  Place           `json:"admitted"`
+	AppliedAt int64           `json:"applied_at,omitempty"`
+	SettledAt int64           `json:"settled_at,omitempty"`
+	UpdatedAt int64           `json:"updated_at"`
+	Stop      string          `json:"stop,omitempty"`
+	Fault     event.Failure   `json:"failure,omitzero"`
+}
+
+// Inputs are the inputs of a session. Open holds those without a terminal receipt, in the order of admission.
+type Inputs struct {
+	Open     []*Input  `json:"open"`
+	Finished uint64    `json:"finished"`
+	Places   []Settled `json:"-"`
+	All      []*Input  `json:"all,omitempty"`
+	keep     bool
+}
+
+// Settled is the place of a finished entity: the commit that began it, and the one that ended it.
+type Settled struct{ First, Last uint64 }
+
+// Get finds an open input.
+func (in *Inputs) Get(id string) *Input {
+	for _, x := range in.Open {
+		if x.ID == id {
+			return x
+		}
+	}
+	return nil
+}
+
+// Waiting is the first input that no turn has taken; nil when there is none.
+func (in *Inputs) Waiting() *Input {
+	for _, x := range in.Open {
+		if x.Turn == "" {
+			return x
+		}
+	}
+	return nil
+}
+
+func (in *Inputs) must(id string) (*Input, error) {
+	if x := in.Get(id); x != nil {
+		return x, nil
+	}
+	return nil, impossible("input %s is not open", id)
+}
+
+func (in *Inputs) finish(x *Input, commit uint64) {
+	for i, o := range in.Open {
+		if o == x {
+			in.Open = append(in.Open[:i], in.Open[i+1:]...)
+			break
+		}
+	}
+	in.Finished++
+	in.Places = append(in.Places, Settled{x.Admitted.Commit, commit})
+}
+
+var inputFolds = folds{
+	on(func(v *View, s *Session, m Meta, e *event.InputAdmitted) error {
+		if s.Inputs.Get(e.ID) != nil {
+			return impossible("input %s admitted twice", e.ID)
+		}
+		x := &Input{ID: e.ID, Client: e.Client, Trigger: e.Trigger, Delivery: e.Delivery, Sequence: m.Sequence,
+			State: lifecycle.Input.Initial, Admitted: m.place(), UpdatedAt: m.At}
+		s.Inputs.Open = append(s.Inputs.Open, x)
+		if s.Inputs.keep {
+			s.Inputs.All = append(s.Inputs.All, x)
+		}
+		s.Execution.Woken = true
+		s.Updated = m.At
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.InputDeliveryBatch) error {
+		for _, id := range e.Inputs {
+			x, err := s.Inputs.must(id)
+			if err != nil {
+				return err
+			}
+			if err := move(lifecycle.Input, &x.State, lifecycle.InputRecorded, id); err != nil {
+				return err
+			}
+			x.UpdatedAt = m.At
+			s.Transcript.add(EntryUser, x.Admitted)
+		}
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.InputApplied) error {
+		x, err := s.Inputs.must(e.Input)
+		if err != nil {
+			return err
+		}
+		x.Turn, x.AppliedAt, x.UpdatedAt = e.Turn, m.At, m.At
+		if t := s.Turns.Active; t != nil && t.ID == e.Turn {
+			t.Inputs = append(t.Inputs, e.Input)
+		}
+		return move(lifecycle.Input, &x.State, lifecycle.InputApplied, e.Input)
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.InputSettled) error {
+		x, err := s.Inputs.must(e.Input)
+		if err != nil {
+			return err
+		}
+		x.Stop, x.Fault, x.SettledAt, x.UpdatedAt = e.Stop, e.Fault, m.At, m.At
+		if err := move(lifecycle.Input, &x.State, lifecycle.Trigger(e.State), e.Input); err != nil {
+			return err
+		}
+		if !x.State.Terminal() {
+			return impossible("input %s settled as %s", e.Input, e.State)
+		}
+		s.Inputs.finish(x, m.Commit)
+		return nil
+	}),
+}

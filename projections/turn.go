@@ -1,0 +1,173 @@
+package projections
+
+import (
+	"zuno/journal"
+	"zuno/journal/event"
+	"zuno/projections/lifecycle"
+)
+
+// Turn is a running turn, or every turn where the view keeps them.
+type Turn struct {
+	ID         string            `json:"id"`
+	Cycle      string            `json:"cycle"`
+	State      lifecycle.State   `json:"state"`
+	Trigger    event.Trigger     `json:"trigger"`
+	Model      event.ModelChoice `json:"model"`
+	Inputs     []string          `json:"inputs"`
+	Started    uint64            `json:"started"` // commit
+	StartedAt  int64             `json:"started_at"`
+	EndedAt    int64             `json:"ended_at,omitempty"`
+	Run        string            `json:"run"`
+	Requests   uint64            `json:"requests"`          // how many so far
+	Request    *Request          `json:"request,omitempty"` // the last one
+	Cancelling bool              `json:"cancelling,omitempty"`
+	Stop       string            `json:"stop,omitempty"`
+	Fault      event.Failure     `json:"failure,omitzero"`
+}
+
+// Request is one request to the provider.
+type Request struct {
+	ID       string       `json:"id"`
+	Number   uint64       `json:"n"`
+	Attempt  uint64       `json:"attempt"`
+	Open     bool         `json:"open"`
+	Finish   string       `json:"finish,omitempty"` // of a completed response; empty for a cut or failed one
+	Calls    uint64       `json:"calls"`
+	Parts    uint64       `json:"parts"` // recorded parts of this attempt
+	PartsSum journal.Hash `json:"-"`     // SHA-256 over their digests, chained
+	Started  uint64       `json:"started"`
+}
+
+// Turns are the turns of a session; at most one is active.
+type Turns struct {
+	Active   *Turn     `json:"active,omitempty"`
+	Count    uint64    `json:"count"`
+	Last     string    `json:"last,omitempty"`
+	Finished []Settled `json:"-"`
+	All      []*Turn   `json:"all,omitempty"`
+	keep     bool
+}
+
+func (t *Turns) active(id string) (*Turn, error) {
+	if t.Active == nil || t.Active.ID != id {
+		return nil, impossible("turn %s is not active", id)
+	}
+	return t.Active, nil
+}
+
+func (t *Turns) request(id string, attempt uint64) (*Turn, *Request, error) {
+	if t.Active == nil || t.Active.Request == nil || t.Active.Request.ID != id || t.Active.Request.Attempt != attempt || !t.Active.Request.Open {
+		return nil, nil, impossible("request %s attempt %d is not open", id, attempt)
+	}
+	return t.Active, t.Active.Request, nil
+}
+
+var turnFolds = folds{
+	on(func(v *View, s *Session, m Meta, e *event.TurnStarted) error {
+		if s.Turns.Active != nil {
+			return impossible("turn %s started while %s runs", e.ID, s.Turns.Active.ID)
+		}
+		t := &Turn{ID: e.ID, Cycle: e.Cycle, State: lifecycle.Turn.Initial, Trigger: e.Trigger, Model: e.Model,
+			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID}
+		s.Turns.Active, s.Turns.Last = t, e.ID
+		s.Turns.Count++
+		if s.Turns.keep {
+			s.Turns.All = append(s.Turns.All, t)
+		}
+		s.Updated = m.At
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.TurnEnded) error {
+		t, err := s.Turns.active(e.ID)
+		if err != nil {
+			return err
+		}
+		if t.Request != nil && t.Request.Open {
+			return impossible("turn %s ended with an open request", e.ID)
+		}
+		if len(s.Calls.Open) > 0 {
+			return impossible("turn %s ended with open calls", e.ID)
+		}
+		t.Stop, t.Fault, t.EndedAt = e.Stop, e.Fault, m.At
+		s.Turns.Active = nil
+		s.Turns.Finished = append(s.Turns.Finished, Settled{t.Started, m.Commit})
+		s.Updated = m.At
+		return move(lifecycle.Turn, &t.State, lifecycle.Trigger(e.State), e.ID)
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.RequestStarted) error {
+		t, err := s.Turns.active(e.Turn)
+		if err != nil {
+			return err
+		}
+		if t.Request != nil && t.Request.Open {
+			return impossible("request %s started while %s is open", e.ID, t.Request.ID)
+		}
+		t.Request = &Request{ID: e.ID, Number: e.Number, Attempt: e.Attempt, Open: true, Started: m.Commit}
+		t.Requests = e.Number
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.ResponsePart) error {
+		_, r, err := s.Turns.request(e.Request, e.Attempt)
+		if err != nil {
+			return err
+		}
+		r.Parts++
+		r.PartsSum = ChainParts(r.PartsSum, e.Text.Digest)
+		kind := EntryText
+		if e.Kind == event.PartReasoning {
+			kind = EntryReasoning
+		}
+		s.Transcript.add(kind, m.place())
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.ResponseCompleted) error {
+		t, r, err := s.Turns.request(e.Request, e.Attempt)
+		if err != nil {
+			return err
+		}
+		if e.Parts != r.PartsSum {
+			return impossible("request %s: its parts do not have the recorded digest", e.Request)
+		}
+		r.Open, r.Finish, r.Calls = false, e.Finish, e.Calls
+		s.Usage.response(v, m, t, &e.Usage)
+		s.Script.answered(e.Entry, e.Conditional)
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.ResponseCut) error {
+		_, r, err := s.Turns.request(e.Request, e.Attempt)
+		if err != nil {
+			return err
+		}
+		r.Open = false
+		s.Transcript.cut(r.Started)
+		if e.Reason != event.CutInterrupted || r.Parts > 0 {
+			s.Script.answered(e.Entry, e.Conditional)
+		}
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.RequestFailed) error {
+		_, r, err := s.Turns.request(e.Request, e.Attempt)
+		if err != nil {
+			return err
+		}
+		r.Open = false
+		s.Transcript.cut(r.Started)
+		s.Script.answered(e.Entry, e.Conditional)
+		return nil
+	}),
+}
+
+// Script is the scripted model's place in its script: how many responses and errors the session has had, and which
+// entries with a condition have answered. Other models do not read it.
+type Script struct {
+	Position uint64   `json:"position"`
+	Used     []uint64 `json:"used,omitempty"`
+}
+
+func (s *Script) answered(entry uint64, conditional bool) {
+	if conditional {
+		s.Used = append(s.Used, entry)
+		return
+	}
+	s.Position++
+}
