@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Append makes all the commits durable in one transaction. It sets their Number, Prev and Hash. Its errors are
@@ -153,7 +154,7 @@ func (f *File) commit(commits []*Commit) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, bolt.ErrDatabaseNotOpen):
+	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
 		return ErrClosed
 	case errors.As(err, &invalid):
 		return err

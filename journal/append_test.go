@@ -164,6 +164,7 @@ func TestAFailedSyncOfTheFile(t *testing.T) {
 	}
 }
 
+// spec: D088
 func TestSyncErrorsAreRecognized(t *testing.T) {
 	for err, want := range map[error]bool{
 		syscall.EIO: true, &os.PathError{Op: "sync", Err: syscall.EIO}: true, errors.New("file sync error: input/output error"): true,
@@ -262,6 +263,7 @@ func TestALongTextIsWrittenOnce(t *testing.T) {
 }
 
 // The map is address space; it must not become a file of a gigabyte.
+// spec: D088
 func TestTheMapDoesNotGrowTheFile(t *testing.T) {
 	f := create(t, Options{})
 	mustAppend(t, f, testCommit(1, 1))
@@ -319,6 +321,7 @@ func TestOneTransactionForABatch(t *testing.T) {
 	}
 }
 
+// spec: D084
 func TestAClosedJournalSaysSo(t *testing.T) {
 	f := create(t, Options{})
 	mustAppend(t, f, testCommit(1, 1))

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -162,5 +165,58 @@ func TestCreateTwiceIsRefused(t *testing.T) {
 	}
 	if reopen(t, f).Head().Number != 1 {
 		t.Fatal("the journal was replaced")
+	}
+}
+
+// Owners, readers and readers without a lock at once: nobody ever sees less than what was acknowledged before.
+// spec: D095 D098
+func TestOwnersTakeTurns(t *testing.T) {
+	f := create(t, Options{})
+	mustAppend(t, f, testCommit(1, 1))
+	f.Close()
+	const owners, turns = 4, 6
+	var acknowledged atomic.Uint64
+	acknowledged.Store(1)
+	var wg sync.WaitGroup
+	for range owners {
+		wg.Go(func() {
+			for done := 0; done < turns; {
+				least := acknowledged.Load()
+				g, err := Open(f.dir, Options{LockWait: 10 * time.Second}, ignore)
+				var used *InUse
+				if errors.As(err, &used) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				n := g.Head().Number + 1
+				if err := g.Append([]*Commit{testCommit(n, 3, strings.Repeat("x", 5000))}); err != nil || n <= least {
+					t.Errorf("commit %d after %d: %v", n, least, err)
+				}
+				acknowledged.Store(n)
+				done++
+				g.Close()
+			}
+		})
+		wg.Go(func() {
+			for range turns {
+				least := acknowledged.Load()
+				r, err := OpenLive(f.dir, ignore)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if r.Head().Number < least {
+					t.Errorf("a reader saw %d commits after %d were acknowledged", r.Head().Number, least)
+				}
+				r.Close()
+			}
+		})
+	}
+	wg.Wait()
+	if r, err := Verify(f.dir, Hash{}); err != nil || r.Head.Number != 1+owners*turns {
+		t.Fatal(r, err)
 	}
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,8 +47,10 @@ func makeFile(path string, o Options) error {
 	if err := os.Remove(half); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("create journal: %w", err)
 	}
-	db, err := bolt.Open(half, fileMode, &bolt.Options{Timeout: o.wait(), NoFreelistSync: true, PageSize: pageSize,
-		FreelistType: bolt.FreelistArrayType, NoStatistics: true})
+	db, err := bolt.Open(half, fileMode, &bolt.Options{
+		Timeout: o.wait(), NoFreelistSync: true, PageSize: pageSize,
+		FreelistType: bolt.FreelistArrayType, NoStatistics: true,
+	})
 	if err != nil {
 		return fmt.Errorf("create journal %s: %w", path, err)
 	}
@@ -153,7 +157,7 @@ func (f *File) bolt(handle *os.File, readOnly bool, wait time.Duration) (db *bol
 			OpenFile: func(string, int, os.FileMode) (*os.File, error) { return duplicate(handle) },
 		})
 		switch {
-		case errors.Is(err, bolt.ErrTimeout):
+		case errors.Is(err, bolterrors.ErrTimeout):
 			return &InUse{f.path, ownerPID(f.dir)}
 		case err != nil:
 			return g.damaged(err)
@@ -205,7 +209,7 @@ func (f *File) verify(fold func(*Raw) error, deep bool) error {
 		for n := uint64(1); n <= s.head.Number; n++ {
 			g.commit = n
 			binary.BigEndian.PutUint64(key[:], n)
-			if b.Get(key[:]) == nil {
+			if k, _ := cur.Seek(key[:]); !bytes.Equal(k, key[:]) { // from the root down, as Get does
 				return g.damaged(errors.New("it is in its page but not found by its number"))
 			}
 		}

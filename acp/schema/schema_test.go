@@ -116,11 +116,24 @@ func canonical(t *testing.T, b []byte) string {
 // spec: D134
 func TestRequiredListsAreNeverNull(t *testing.T) {
 	for _, v := range []any{
-		Plan{}, AvailableCommandsUpdate{}, ConfigOptionUpdate{}, ListSessionsResponse{}, RequestPermissionRequest{},
-		SetSessionConfigOptionResponse{}, SessionModeState{}, SessionConfigSelectGroup{}, NewSessionRequest{},
-		LoadSessionRequest{}, PromptRequest{}, McpServerStdio{}, McpServerHttp{}, McpServerSse{},
-		TitledMultiSelectItems{}, StringMultiSelectItems{},
-		&Plan{}, struct{ A *Plan }{&Plan{}},
+		Plan{},
+		AvailableCommandsUpdate{},
+		ConfigOptionUpdate{},
+		ListSessionsResponse{},
+		RequestPermissionRequest{},
+		SetSessionConfigOptionResponse{},
+		SessionModeState{},
+		SessionConfigSelectGroup{},
+		NewSessionRequest{},
+		LoadSessionRequest{},
+		PromptRequest{},
+		McpServerStdio{},
+		McpServerHttp{},
+		McpServerSse{},
+		TitledMultiSelectItems{},
+		StringMultiSelectItems{},
+		&Plan{},
+		struct{ A *Plan }{&Plan{}},
 	} {
 		out, err := json.Marshal(v)
 		if err != nil && !strings.Contains(err.Error(), "no variant") {
@@ -252,7 +265,8 @@ func TestUpdatesAreOneLine(t *testing.T) {
 func TestAppendAgreesWithReflection(t *testing.T) {
 	for _, u := range []SessionUpdate{
 		MessageChunk("m", "x\x00\x1f\u2029\xff€"), ThoughtChunk("", ""), UserChunk("i", Link("u", "n")),
-		MessageChunk("m", "a").WithMeta(Meta("k", "v")), Usage(1, 2, nil), {Kind: "x", Raw: json.RawMessage(`{"sessionUpdate":"x"}`)},
+		MessageChunk("m", "a").WithMeta(Meta("k", "v")), Usage(1, 2, nil),
+		{Kind: "x", Raw: json.RawMessage(`{"sessionUpdate":"x"}`)},
 	} {
 		fast, err := u.AppendJSON(nil)
 		if err != nil {

@@ -62,7 +62,7 @@ func connect(t testing.TB, h wire.Handler, o wire.Options) *peer {
 		or.Close()
 	})
 	// A test that hangs fails with a read error instead of the package's timeout.
-	or.SetReadDeadline(time.Now().Add(30 * time.Second))
+	or.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	return p
 }
 

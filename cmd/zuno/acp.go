@@ -1,5 +1,30 @@
 package main
 
-type acpCmd struct{}
+import (
+	"context"
+	"fmt"
+	"io"
 
-func (c *acpCmd) Run(g *globals) error { return exit(3) }
+	"zuno/acp"
+	"zuno/acp/schema"
+)
+
+type acpCmd struct {
+	Check bool `help:"Say that the adapter is there, and exit."`
+}
+
+// Run serves until the end of input.
+func (c *acpCmd) Run(g *globals) error {
+	if c.Check {
+		_, err := fmt.Fprintf(g.stdout, "ACP stdio adapter ready (protocol v%d; schema %s)\n", schema.ProtocolVersion, schema.SHA256Prefix)
+		return err
+	}
+	p, err := g.process(circumstances{})
+	if err != nil {
+		return err
+	}
+	return acp.NewServer(p.host, p.ids, p.log, version).Serve(context.Background(), g.stdin, noClose{g.stdout})
+}
+
+// noClose keeps standard output open for whoever else holds it.
+type noClose struct{ io.Writer }

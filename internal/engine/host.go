@@ -104,8 +104,8 @@ func (h *Host) Reserve(cwd string) (id string, set *Settings, err error) {
 }
 
 // Create makes a reserved session durable with its first command: session.opened, policy.resolved and
-// the command are three commits of one transaction.
-func (h *Host) Create(id, cwd string, set *Settings, commandID, actor string, first commands.Command) (*Session, Outcome, error) {
+// the command are three commits of one transaction. o follows from the first of them; nil for nobody.
+func (h *Host) Create(id, cwd string, set *Settings, o Observer, commandID, actor string, first commands.Command) (*Session, Outcome, error) {
 	installation, err := h.installation()
 	if err != nil {
 		return nil, Outcome{}, err
@@ -119,7 +119,10 @@ func (h *Host) Create(id, cwd string, set *Settings, commandID, actor string, fi
 	}
 	s.journal, s.log = file, file
 	s.begin()
-	o, err := s.startRun(&commands.OpenSession{Salt: event.NewText(string(s.salt)), Run: s.run.String(), Build: h.build(), Session: id, Installation: installation,
+	if o != nil {
+		s.observers = []Observer{o}
+	}
+	out, err := s.startRun(&commands.OpenSession{Salt: event.NewText(string(s.salt)), Run: s.run.String(), Build: h.build(), Session: id, Installation: installation,
 		Cwd: event.NewText(cwd), Worktree: event.NewText(set.Worktree)}, &firstCommand{commandID, actor, first})
 	if err != nil {
 		s.shut()
@@ -128,7 +131,7 @@ func (h *Host) Create(id, cwd string, set *Settings, commandID, actor string, fi
 	h.mu.Lock()
 	h.sessions[id] = s
 	h.mu.Unlock()
-	return s, o, nil
+	return s, out, nil
 }
 
 type firstCommand struct {

@@ -75,6 +75,7 @@ type Live struct {
 	Turn    string
 	Request string
 	Attempt uint64
+	Offset  int // bytes of this attempt's text of this kind that came before Text
 	Text    string
 	Call    string
 	Tool    string

@@ -33,13 +33,14 @@ type stream struct {
 	last    int64 // when text was last shown
 	since   int64 // when the first byte of shown came
 	parts   int
+	offset  map[LiveKind]int // bytes shown
 	cards   []event.CutCall
 	cancel  []func() // timers
 	over    bool
 }
 
 func newStream(s *Session, e *effect, r *event.RequestStarted, cause uint64) *stream {
-	return &stream{s: s, e: e, request: r, cause: cause, last: s.host.clock.Now() - showEvery.Milliseconds()}
+	return &stream{s: s, e: e, request: r, cause: cause, offset: map[LiveKind]int{}, last: s.host.clock.Now() - showEvery.Milliseconds()}
 }
 
 // emit takes a chunk.
@@ -153,7 +154,8 @@ func (st *stream) show() {
 	if n == 0 || st.over {
 		n = len(b)
 	}
-	st.s.live(Live{Kind: kind, Turn: st.request.Turn, Request: st.request.ID, Attempt: st.request.Attempt, Text: string(b[:n])})
+	st.s.live(Live{Kind: kind, Turn: st.request.Turn, Request: st.request.ID, Attempt: st.request.Attempt, Offset: st.offset[kind], Text: string(b[:n])})
+	st.offset[kind] += n
 	st.unshown += n
 	st.last = st.s.host.clock.Now()
 }

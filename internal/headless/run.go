@@ -47,17 +47,9 @@ func (r *Runner) Run(ctx context.Context, cwd, text string) (ok bool, err error)
 	}
 	f := &follower{w: &writer{out: r.Out, progress: r.Progress, json: r.JSON}, over: make(chan struct{})}
 	message := "cli:" + r.IDs.ULID("command").String()
-	s, o, err := r.Host.Create(id, cwd, set, message, "user", &commands.AdmitInput{Delivery: event.DeliverSteer,
+	s, _, err := r.Host.Create(id, cwd, set, f, message, "user", &commands.AdmitInput{Delivery: event.DeliverSteer,
 		Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText(text)}}, Title: event.NewText(commands.Title(text))})
 	if err != nil {
-		return false, err
-	}
-	for _, e := range o.Events {
-		if in, is := e.(*event.InputAdmitted); is {
-			f.input = in.ID
-		}
-	}
-	if err := s.Attach(f, true); err != nil {
 		return false, err
 	}
 	select {
@@ -78,33 +70,33 @@ func (r *Runner) Run(ctx context.Context, cwd, text string) (ok bool, err error)
 
 // follower prints what happens in the session until the input is settled.
 type follower struct {
-	w     *writer
-	input string
-	over  chan struct{}
+	w    *writer
+	over chan struct{}
 
 	mu      sync.Mutex
-	shown   map[string]int // bytes of a request's text that were shown live
-	seen    map[string]int // and that were committed
+	request string // whose text is shown
+	shown   int    // bytes of it that were shown
+	seen    int    // and that were committed
 	settled *event.InputSettled
-	denied  []string
+	denied  int
+	ran     int
 }
 
 // Live shows text as it comes.
 func (f *follower) Live(l engine.Live) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if l.Kind == engine.LiveText {
-		f.advance(&f.shown, l.Request, len(l.Text))
+	f.follow(l.Request)
+	if l.Kind == engine.LiveText && l.Offset == f.shown {
+		f.shown += len(l.Text)
 		f.w.text(l.Text)
 	}
 }
 
-func (f *follower) advance(m *map[string]int, key string, n int) int {
-	if *m == nil {
-		*m = map[string]int{}
+func (f *follower) follow(request string) {
+	if request != "" && request != f.request {
+		f.request, f.shown, f.seen = request, 0, 0
 	}
-	(*m)[key] += n
-	return (*m)[key]
 }
 
 // Committed shows what became durable and was not shown already.
@@ -122,11 +114,12 @@ func (f *follower) event(p event.Payload) {
 		if e.Kind != event.PartText {
 			return
 		}
-		end := f.advance(&f.seen, e.Request, int(e.Text.Size))
-		if more := end - f.shown[e.Request]; more > 0 {
+		f.follow(e.Request)
+		f.seen += int(e.Text.Size)
+		if more := f.seen - f.shown; more > 0 {
 			t := e.Text.String()
 			f.w.text(t[max(len(t)-more, 0):])
-			f.advance(&f.shown, e.Request, more)
+			f.shown = f.seen
 		}
 	case *event.TurnStarted:
 		f.w.event("turn_started", map[string]any{"turn": e.ID, "model": e.Model.Provider + "/" + e.Model.Name})
@@ -135,8 +128,12 @@ func (f *follower) event(p event.Payload) {
 	case *event.CallRequested:
 		f.w.event("call", map[string]any{"id": e.ID, "tool": e.Tool, "title": e.Title.String()})
 	case *event.CallBlocked:
+		if e.Kind == event.Denied {
+			f.denied++
+		}
 		f.w.event("call_blocked", map[string]any{"id": e.ID, "kind": e.Kind, "text": e.Text.String()})
 	case *event.CallStarted:
+		f.ran++
 		f.w.event("call_started", map[string]any{"id": e.ID})
 	case *event.CallSettled:
 		m := map[string]any{"id": e.ID, "outcome": e.Outcome, "text": e.Text.String()}
@@ -150,7 +147,7 @@ func (f *follower) event(p event.Payload) {
 		f.w.endText()
 		f.w.event("turn_ended", map[string]any{"turn": e.ID, "state": e.State, "stop": e.Stop})
 	case *event.InputSettled:
-		if e.Input == f.input && f.settled == nil {
+		if f.settled == nil { // the session has one input
 			f.settled = e
 			close(f.over)
 		}
@@ -160,7 +157,10 @@ func (f *follower) event(p event.Payload) {
 func (f *follower) end(session string, head journal.Head) (ok bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ok = f.settled.State == "completed" && f.settled.Stop != "cancelled"
+	ok = f.settled.State == "completed"
+	if f.denied > 0 && f.ran == 0 {
+		ok = false // everything that it wanted to do was denied
+	}
 	if f.settled.State == "failed" {
 		f.w.event("error", map[string]any{"code": f.settled.Fault.Code, "text": f.settled.Fault.Reason.String()})
 	}

@@ -165,27 +165,39 @@ func TestHeadlessDeniesWhatAsks(t *testing.T) {
 		want   string
 	}{
 		{
-			"shell", event.Policy{}, "shell", command("ls"),
+			"shell",
+			event.Policy{},
+			"shell", command("ls"),
 			`shell would ask (default: shell asks) and nobody is here to answer. This line in the global zuno.json or ZUNO_CONFIG_CONTENT allows it: "permission": { "rules": { "shell": "allow" } }; for this run alone: --allow shell`,
 		},
 		{
-			"write outside", event.Policy{}, "write", writeOutside,
+			"write outside",
+			event.Policy{},
+			"write", writeOutside,
 			`write would ask (default: paths outside the worktree ask) and nobody is here to answer. This line in the global zuno.json or ZUNO_CONFIG_CONTENT allows it: "permission": { "rules": { "edit": "allow" } }; for this run alone: --allow edit`,
 		},
 		{
-			"asked by a project", event.Policy{Rules: rules("shell||allow", "shell||narrow_ask")}, "shell", command("ls"),
+			"asked by a project",
+			event.Policy{Rules: rules("shell||allow", "shell||narrow_ask")},
+			"shell", command("ls"),
 			`shell would ask (project rule "shell": ask) and nobody is here to answer. This line in ZUNO_CONFIG_CONTENT allows it: "permission": { "rules": { "shell": "allow" } }; for this run alone: --allow shell`,
 		},
 		{
-			"strict", event.Policy{Mode: event.ModeStrict}, "shell", command("ls"),
+			"strict",
+			event.Policy{Mode: event.ModeStrict},
+			"shell", command("ls"),
 			`shell would ask (mode strict: every side effect asks) and nobody is here to answer. This line in ZUNO_CONFIG_CONTENT allows it: "permission": { "mode": "standard", "rules": { "shell": "allow" } }`,
 		},
 		{
-			"strict, of a call that standard mode runs", event.Policy{Mode: event.ModeStrict}, "write", writeInside,
+			"strict, of a call that standard mode runs",
+			event.Policy{Mode: event.ModeStrict},
+			"write", writeInside,
 			`write would ask (mode strict: every side effect asks) and nobody is here to answer. This line in ZUNO_CONFIG_CONTENT allows it: "permission": { "mode": "standard" }`,
 		},
 		{
-			"denied", event.Policy{Rules: rules("shell||deny")}, "shell", command("ls"),
+			"denied",
+			event.Policy{Rules: rules("shell||deny")},
+			"shell", command("ls"),
 			`shell is denied by rule "shell": deny`,
 		},
 	} {

@@ -1,0 +1,89 @@
+package acp
+
+import (
+	"fmt"
+	"strings"
+
+	"zuno/acp/schema"
+	"zuno/acp/wire"
+	"zuno/journal/event"
+)
+
+// Bounds on a prompt.
+const (
+	maxBlocks   = 1024
+	maxResource = 50 << 10 // bytes of an embedded text
+)
+
+// inputBlocks checks the blocks of a prompt and gives them in our form, with the text that a title can be made of.
+func inputBlocks(blocks []schema.ContentBlock) (out []event.Block, title string, bad *wire.Error) {
+	if len(blocks) > maxBlocks {
+		return nil, "", invalid("a prompt has at most %d blocks, this one has %d", maxBlocks, len(blocks))
+	}
+	said := false
+	for i := range blocks {
+		b, text, bad := inputBlock(&blocks[i])
+		if bad != nil {
+			return nil, "", bad
+		}
+		said = said || strings.TrimSpace(text) != "" || b.Type != event.BlockText
+		if title == "" && b.Type == event.BlockText {
+			title = text
+		}
+		out = append(out, b)
+	}
+	if !said {
+		return nil, "", invalid("the prompt is empty").With(map[string]any{"reason": "emptyInput"})
+	}
+	return out, title, nil
+}
+
+func inputBlock(b *schema.ContentBlock) (out event.Block, text string, bad *wire.Error) {
+	switch {
+	case b.TextContent != nil:
+		t := b.TextContent.Text
+		return event.Block{Type: event.BlockText, Text: event.NewText(t)}, t, nil
+	case b.ResourceLink != nil:
+		l := b.ResourceLink
+		return event.Block{Type: event.BlockLink, URI: event.NewText(l.URI), Name: event.OptionalText(l.Name), Mime: l.MimeType}, "", nil
+	case b.EmbeddedResource != nil && b.EmbeddedResource.Resource.Text != nil:
+		r := &b.EmbeddedResource.Resource
+		if len(*r.Text) > maxResource {
+			return out, "", invalid("the embedded text %s has %d bytes; at most %d are taken. Send a resource link instead", short(r.URI), len(*r.Text), maxResource)
+		}
+		return event.Block{Type: event.BlockResource, URI: event.NewText(r.URI), Text: event.NewText(*r.Text), Mime: r.MimeType}, "", nil
+	case b.EmbeddedResource != nil:
+		return out, "", invalid("an embedded resource must hold text")
+	}
+	return out, "", invalid("this agent takes no content block of type %q", short(b.Kind))
+}
+
+// mcpNames checks a list of MCP servers and gives their names. This build starts none of them.
+func mcpNames(servers []schema.McpServer) (names []string, bad *wire.Error) {
+	for i, s := range servers {
+		var name, problem string
+		switch {
+		case s.McpServerStdio != nil:
+			name = s.McpServerStdio.Name
+			if !strings.HasPrefix(s.McpServerStdio.Command, "/") {
+				problem = "its command must be an absolute path"
+			}
+		case s.McpServerHttp != nil:
+			name = s.McpServerHttp.Name
+			problem = "HTTP is not offered"
+		case s.McpServerSse != nil:
+			name = s.McpServerSse.Name
+			problem = "SSE is not offered"
+		default:
+			problem = fmt.Sprintf("its type %q is unknown", short(s.Kind))
+		}
+		if name == "" && problem == "" {
+			problem = "it has no name"
+		}
+		if problem != "" {
+			return nil, invalid("mcpServers[%d] %s: %s", i, short(name), problem)
+		}
+		names = append(names, oneLine(short(name)))
+	}
+	return names, nil
+}

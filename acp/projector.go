@@ -1,0 +1,194 @@
+package acp
+
+import (
+	"encoding/json"
+
+	"zuno/acp/schema"
+	"zuno/internal/engine"
+	"zuno/journal/event"
+)
+
+// Projector folds what happens in a session into what an editor draws. It is pure and serves live updates and loads
+// alike. Text that was shown live is not shown again when its commit comes. It is not safe for concurrent use.
+type Projector struct {
+	send func(schema.SessionUpdate)
+	// Own says that this client sent the input itself and shows it already.
+	Own func(e *event.InputAdmitted) bool
+
+	turn   string
+	meta   json.RawMessage // of updates of the turn
+	window uint64
+	cards  map[string]*card
+
+	request string
+	attempt uint64
+	shown   map[event.PartKind]int // bytes of the attempt that were shown
+	known   map[event.PartKind]int // bytes of it that are committed
+}
+
+// NewProjector sends the updates that it makes through send.
+func NewProjector(send func(schema.SessionUpdate)) *Projector {
+	return &Projector{send: send, cards: map[string]*card{}, shown: map[event.PartKind]int{}, known: map[event.PartKind]int{}}
+}
+
+// zunoMeta is what stands under _meta.zuno.
+type zunoMeta struct {
+	TurnID  string      `json:"turnId,omitempty"`
+	Outcome string      `json:"outcome,omitempty"`
+	Notice  *noticeMeta `json:"notice,omitempty"`
+	Class   string      `json:"class,omitempty"`
+	Call    string      `json:"providerCallId,omitempty"`
+}
+
+type noticeMeta struct {
+	Severity string `json:"severity"`
+	Code     string `json:"code"`
+}
+
+func (p *Projector) emit(u schema.SessionUpdate) {
+	if p.turn != "" {
+		u = u.WithMeta(p.meta)
+	}
+	p.send(u)
+}
+
+func (p *Projector) emitMeta(u schema.SessionUpdate, m zunoMeta) {
+	m.TurnID = p.turn
+	p.send(u.WithMeta(schema.Meta("zuno", m)))
+}
+
+// Committed draws what became durable.
+func (p *Projector) Committed(c *engine.Committed) {
+	for i := range c.Events {
+		if c.Events[i].Stream == 1 {
+			p.event(c.Events[i].Payload)
+		}
+	}
+}
+
+func (p *Projector) event(e event.Payload) {
+	switch e := e.(type) {
+	case *event.InputAdmitted:
+		p.input(e)
+	case *event.TurnStarted:
+		p.turn, p.window = e.ID, e.Model.Context
+		p.meta = schema.Meta("zuno", zunoMeta{TurnID: e.ID})
+		clear(p.cards) // those of the turn before are done, and were still named by what was said after it
+	case *event.TurnEnded:
+		p.turn, p.meta = "", nil
+	case *event.RequestStarted:
+		p.follow(e.ID, e.Attempt)
+	case *event.ResponsePart:
+		p.part(e)
+	case *event.ResponseCompleted:
+		p.usage(&e.Usage)
+	case *event.ResponseCut:
+		p.cut(e)
+	case *event.CallRequested:
+		p.requested(e)
+	case *event.CallBlocked:
+		p.blocked(e)
+	case *event.CallAbandoned:
+		p.abandoned(e)
+	case *event.CallStarted:
+		p.started(e)
+	case *event.CallSettled:
+		p.settled(e)
+	case *event.NoticeRaised:
+		p.notice(e)
+	}
+}
+
+func (p *Projector) input(e *event.InputAdmitted) {
+	if p.Own != nil && p.Own(e) {
+		return
+	}
+	for i := range e.Blocks {
+		p.send(schema.UserChunk(e.ID, block(&e.Blocks[i])))
+	}
+}
+
+func block(b *event.Block) schema.ContentBlock {
+	switch b.Type {
+	case event.BlockLink:
+		l := schema.Link(b.URI.String(), b.Name.String())
+		l.ResourceLink.MimeType = b.Mime
+		return l
+	case event.BlockResource:
+		text := b.Text.String()
+		return schema.ContentBlock{Kind: schema.BlockResource, EmbeddedResource: &schema.EmbeddedResource{
+			Resource: schema.EmbeddedResourceResource{URI: b.URI.String(), Text: &text, MimeType: b.Mime}}}
+	}
+	return schema.Text(b.Text.String())
+}
+
+// follow turns to an attempt; what was shown of the one before stays as it is.
+func (p *Projector) follow(request string, attempt uint64) {
+	if p.request != request || p.attempt != attempt {
+		p.request, p.attempt = request, attempt
+		clear(p.shown)
+		clear(p.known)
+	}
+}
+
+// Live draws what may be shown early. Text that does not follow on what was shown waits for its commit.
+func (p *Projector) Live(l engine.Live) {
+	switch l.Kind {
+	case engine.LiveText, engine.LiveReasoning:
+		kind := event.PartText
+		if l.Kind == engine.LiveReasoning {
+			kind = event.PartReasoning
+		}
+		p.follow(l.Request, l.Attempt)
+		if p.turn == l.Turn && l.Offset == p.shown[kind] {
+			p.shown[kind] += len(l.Text)
+			p.chunk(kind, l.Text)
+		}
+	case engine.LiveCall:
+		if p.turn == l.Turn {
+			p.early(l.Call, l.Tool)
+		}
+	case engine.LiveOutput:
+		p.output(l.Call, l.Text)
+	}
+}
+
+func (p *Projector) part(e *event.ResponsePart) {
+	p.follow(e.Request, e.Attempt)
+	p.known[e.Kind] += int(e.Text.Size)
+	if more := p.known[e.Kind] - p.shown[e.Kind]; more > 0 {
+		t := e.Text.String()
+		p.shown[e.Kind] = p.known[e.Kind]
+		p.chunk(e.Kind, t[max(len(t)-more, 0):])
+	}
+}
+
+func (p *Projector) chunk(kind event.PartKind, text string) {
+	if kind == event.PartReasoning {
+		p.emit(schema.ThoughtChunk(p.request+".thought", text))
+		return
+	}
+	p.emit(schema.MessageChunk(p.request, text))
+}
+
+// usage is left out while the window's size is unknown.
+func (p *Projector) usage(u *event.Usage) {
+	if p.window == 0 || u.Input == nil && u.Output == nil {
+		return
+	}
+	var used uint64
+	for _, n := range []*uint64{u.Input, u.Output, u.CacheRead, u.CacheWrite} {
+		if n != nil {
+			used += *n
+		}
+	}
+	p.emit(schema.Usage(int64(used), int64(p.window), nil))
+}
+
+func (p *Projector) notice(e *event.NoticeRaised) {
+	text := e.Text.String()
+	if c := p.cards[e.Call]; c != nil && c.title != "" {
+		text = interrupted(c.title, e.Waiting)
+	}
+	p.emitMeta(schema.ThoughtChunk(e.ID, text), zunoMeta{Notice: &noticeMeta{e.Severity, e.Code}})
+}

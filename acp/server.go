@@ -1,0 +1,266 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"zuno/acp/schema"
+	"zuno/acp/wire"
+	"zuno/internal/engine"
+)
+
+// shutdownLimit bounds the orderly stop at the end of input: a command gets two seconds to end by itself.
+const shutdownLimit = 5 * time.Second
+
+// Server serves one connection.
+type Server struct {
+	host    *engine.Host
+	ids     engine.IDs
+	log     *slog.Logger
+	version string
+	conn    *wire.Conn
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	ready    bool // initialize was answered
+}
+
+// NewServer makes a server; Serve runs it.
+func NewServer(host *engine.Host, ids engine.IDs, log *slog.Logger, version string) *Server {
+	return &Server{host: host, ids: ids, log: log, version: version, sessions: map[string]*session{}}
+}
+
+// Serve speaks with one client until the end of its input, then stops what runs and gives up every session.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	begun := make(chan struct{})
+	s.conn = wire.New(ctx, in, out, startGate{s, begun}, wire.Options{Logger: s.log})
+	close(begun)
+	<-s.conn.Done()
+	stop, cancel := context.WithTimeout(context.Background(), shutdownLimit)
+	defer cancel()
+	return s.host.Shutdown(stop, "shutdown")
+}
+
+// startGate holds the first message until the server knows its connection.
+type startGate struct {
+	*Server
+	begun chan struct{}
+}
+
+func (g startGate) Request(ctx context.Context, r *wire.Request) {
+	<-g.begun
+	g.Server.Request(ctx, r)
+}
+
+func (g startGate) Notify(ctx context.Context, method string, params json.RawMessage) {
+	<-g.begun
+	g.Server.Notify(ctx, method, params)
+}
+
+// Request takes a request in the order of the wire. What can take long goes on in the session's own goroutine.
+func (s *Server) Request(_ context.Context, r *wire.Request) {
+	if r.Method != schema.MethodInitialize && !s.ready {
+		_ = r.ReplyError(wire.Errorf(wire.CodeInvalidRequest, "%s came before initialize", r.Method))
+		return
+	}
+	switch r.Method {
+	case schema.MethodInitialize:
+		s.initialize(r)
+	case schema.MethodSessionNew:
+		s.newSession(r)
+	case schema.MethodSessionLoad:
+		s.loadSession(r)
+	case schema.MethodSessionList:
+		r.Go(func() { s.listSessions(r) })
+	case schema.MethodSessionPrompt:
+		s.prompt(r)
+	case schema.MethodSessionClose:
+		s.closeSession(r)
+	case schema.MethodSessionSetMode:
+		s.setMode(r)
+	default:
+		_ = r.ReplyError(wire.Errorf(wire.CodeMethodNotFound, "method not found: %s", r.Method))
+	}
+}
+
+// Notify takes a notification in the order of the wire. Unknown ones are ignored.
+func (s *Server) Notify(_ context.Context, method string, params json.RawMessage) {
+	if method != schema.MethodSessionCancel {
+		return
+	}
+	var p schema.CancelNotification
+	if err := wire.Decode(params, &p); err != nil {
+		s.log.Warn("session/cancel cannot be read", "error", err)
+		return
+	}
+	if x := s.session(p.SessionID); x != nil {
+		x.post(x.cancel)
+	}
+}
+
+func (s *Server) initialize(r *wire.Request) {
+	var p schema.InitializeRequest
+	if err := r.Decode(&p); err != nil {
+		_ = r.ReplyError(err)
+		return
+	}
+	s.ready = true
+	_ = r.Reply(schema.InitializeResponse{
+		ProtocolVersion: schema.ProtocolVersion,
+		AgentInfo:       &schema.Implementation{Name: "zuno", Title: "zuno", Version: s.version},
+		AuthMethods:     []schema.AuthMethod{},
+		AgentCapabilities: &schema.AgentCapabilities{
+			LoadSession:         true,
+			PromptCapabilities:  &schema.PromptCapabilities{EmbeddedContext: true},
+			McpCapabilities:     &schema.McpCapabilities{},
+			SessionCapabilities: &schema.SessionCapabilities{List: &schema.SessionListCapabilities{}, Close: &schema.SessionCloseCapabilities{}},
+		},
+	})
+}
+
+func (s *Server) session(id string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[id]
+}
+
+// folder checks the folder that a request names.
+func folder(cwd string) (string, *wire.Error) {
+	if !filepath.IsAbs(cwd) {
+		return "", invalid("cwd must be an absolute path, not %q", short(cwd))
+	}
+	if strings.ContainsRune(cwd, 0) {
+		return "", invalid("cwd holds a NUL character")
+	}
+	return filepath.Clean(cwd), nil
+}
+
+func short(s string) string {
+	if len(s) > 200 {
+		return s[:200] + "…"
+	}
+	return s
+}
+
+func (s *Server) newSession(r *wire.Request) {
+	var p schema.NewSessionRequest
+	if err := r.Decode(&p); err != nil {
+		_ = r.ReplyError(err)
+		return
+	}
+	cwd, bad := folder(p.Cwd)
+	servers, badServers := mcpNames(p.McpServers)
+	if bad == nil {
+		bad = badServers
+	}
+	if bad != nil {
+		_ = r.ReplyError(bad)
+		return
+	}
+	id, set, err := s.host.Reserve(cwd)
+	if err != nil {
+		_ = r.ReplyError(rpcError(err))
+		return
+	}
+	x := newSession(s, id, cwd)
+	x.settings = set
+	s.mu.Lock()
+	s.sessions[id] = x
+	s.mu.Unlock()
+	_ = r.ReplyThen(schema.NewSessionResponse{SessionID: id, Modes: modes()}, func() { x.announce(servers) })
+}
+
+// modes are those that exist: build alone.
+func modes() *schema.SessionModeState {
+	return &schema.SessionModeState{CurrentModeID: "build", AvailableModes: []schema.SessionMode{{ID: "build", Name: "Build", Description: "Work in the worktree."}}}
+}
+
+func (s *Server) setMode(r *wire.Request) {
+	var p schema.SetSessionModeRequest
+	if err := r.Decode(&p); err != nil {
+		_ = r.ReplyError(err)
+		return
+	}
+	switch {
+	case s.session(p.SessionID) == nil:
+		_ = r.ReplyError(rpcError(engine.ErrNotFound))
+	case p.ModeID != "build":
+		_ = r.ReplyError(invalid("there is no mode %q; the only mode is build", short(p.ModeID)))
+	default:
+		_ = r.Reply(schema.SetSessionModeResponse{})
+	}
+}
+
+func (s *Server) loadSession(r *wire.Request) {
+	var p schema.LoadSessionRequest
+	if err := r.Decode(&p); err != nil {
+		_ = r.ReplyError(err)
+		return
+	}
+	cwd, bad := folder(p.Cwd)
+	servers, badServers := mcpNames(p.McpServers)
+	if bad == nil {
+		bad = badServers
+	}
+	if bad == nil && !engine.ValidSessionID(p.SessionID) {
+		bad = rpcError(engine.ErrNotFound)
+	}
+	if bad != nil {
+		_ = r.ReplyError(bad)
+		return
+	}
+	s.mu.Lock()
+	x := s.sessions[p.SessionID]
+	if x == nil {
+		x = newSession(s, p.SessionID, cwd)
+		s.sessions[p.SessionID] = x
+	}
+	s.mu.Unlock()
+	x.post(func() { x.load(r, servers) })
+}
+
+func (s *Server) prompt(r *wire.Request) {
+	var p schema.PromptRequest
+	if err := r.Decode(&p); err != nil {
+		_ = r.ReplyError(err)
+		return
+	}
+	x := s.session(p.SessionID)
+	if x == nil {
+		_ = r.ReplyError(rpcError(engine.ErrNotFound))
+		return
+	}
+	x.post(func() { x.prompt(r, &p) })
+}
+
+func (s *Server) closeSession(r *wire.Request) {
+	var p schema.CloseSessionRequest
+	if err := r.Decode(&p); err != nil {
+		_ = r.ReplyError(err)
+		return
+	}
+	s.mu.Lock()
+	x := s.sessions[p.SessionID]
+	delete(s.sessions, p.SessionID)
+	s.mu.Unlock()
+	if x == nil {
+		_ = r.ReplyError(rpcError(engine.ErrNotFound))
+		return
+	}
+	x.post(func() { x.close(r) })
+}
+
+// forget drops a session that could not be opened.
+func (s *Server) forget(x *session) {
+	s.mu.Lock()
+	if s.sessions[x.id] == x {
+		delete(s.sessions, x.id)
+	}
+	s.mu.Unlock()
+}
