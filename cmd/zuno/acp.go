@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os/signal"
+	"syscall"
 
 	"zuno/acp"
 	"zuno/acp/schema"
@@ -19,6 +21,7 @@ func (c *acpCmd) Run(g *globals) error {
 		_, err := fmt.Fprintf(g.stdout, "ACP stdio adapter ready (protocol v%d; schema %s)\n", schema.ProtocolVersion, schema.SHA256Prefix)
 		return err
 	}
+	signal.Ignore(syscall.SIGPIPE) // an editor that is gone ends the connection, not the process in the middle of a commit
 	p, err := g.process(circumstances{})
 	if err != nil {
 		return err

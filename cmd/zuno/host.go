@@ -2,8 +2,7 @@ package main
 
 import (
 	"bytes"
-	"debug/elf"
-	"encoding/hex"
+	"encoding/binary"
 	"io"
 	"log/slog"
 	"os"
@@ -95,28 +94,33 @@ func (p *process) provider(cfg *config.Config) (model.Provider, error) {
 	return scripted.New(script(), nil, p.clock), nil
 }
 
-// buildID is the executable's own build id, from its ELF note; where there is none, the version.
+// buildID is the executable's own build id, as the linker wrote it near the start of the file; where there is none, the
+// version. Looking for the note itself costs less than a whole ELF reader at every start.
 var buildID = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
 		return version
 	}
-	f, err := elf.Open(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return version
 	}
 	defer f.Close()
-	for _, name := range []string{".note.go.buildid", ".note.gnu.build-id"} {
-		if s := f.Section(name); s != nil {
-			if b, err := s.Data(); err == nil && len(b) > 16 {
-				if id := bytes.TrimRight(b[16:], "\x00"); name == ".note.go.buildid" {
-					return string(id)
-				}
-				return hex.EncodeToString(b[16:])
-			}
+	head := make([]byte, 16<<10)
+	n, _ := io.ReadFull(f, head)
+	head = head[:n]
+	const name, kind = "Go\x00\x00", 4 // of the note: its header is name size, description size and kind, 4 bytes each
+	for at := 12; ; at++ {
+		i := bytes.Index(head[at:], []byte(name))
+		if i < 0 {
+			return version
+		}
+		at += i
+		size := int(binary.LittleEndian.Uint32(head[at-8:]))
+		if binary.LittleEndian.Uint32(head[at-12:]) == uint32(len(name)) && binary.LittleEndian.Uint32(head[at-4:]) == kind && size > 0 && at+len(name)+size <= len(head) {
+			return string(head[at+len(name):][:size])
 		}
 	}
-	return version
 })
 
 // freeMiB is the space left for this user on the file system of dir.
@@ -127,5 +131,3 @@ func freeMiB(dir string) uint64 {
 	}
 	return st.Bavail * uint64(st.Bsize) >> 20
 }
-
-var _ io.Writer

@@ -82,7 +82,7 @@ func checkArgument(arg string) error {
 func isPrefix(arg string) bool {
 	for _, c := range strings.TrimPrefix(arg, prefix) {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-			return strings.HasPrefix(prefix, arg)
+			return false
 		}
 	}
 	return len(arg) <= len(prefix)+26

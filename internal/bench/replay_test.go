@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"crypto/sha256"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"zuno/journal"
+	"zuno/projections"
+)
+
+func fill(b *testing.B, events int) string {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "session")
+	f, err := journal.Create(dir, journal.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := NewMix(f)
+	if err == nil {
+		err = m.Fill(events)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	total := float64(m.Events)
+	b.Logf("%d events in %d commits: parts %.0f %%, calls %.0f %%, inputs and turns %.0f %%, results %.0f %%", m.Events, f.Head().Number,
+		100*float64(m.Kinds["parts"])/total, 100*float64(m.Kinds["calls"])/total, 100*float64(m.Kinds["inputs and turns"])/total, 100*float64(m.Kinds["results"])/total)
+	if err := f.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// BenchmarkBytesPerEvent: the file of a session of 100,000 events.
+func BenchmarkBytesPerEvent(b *testing.B) {
+	dir := fill(b, 100_000)
+	st, err := os.Stat(filepath.Join(dir, "journal.zuno"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+	}
+	b.ReportMetric(float64(st.Size())/100_000, "bytes/event")
+	b.ReportMetric(450, "limit")
+}
+
+// BenchmarkFold: every payload decoded and the whole fold, with and without the chain verified, on one core.
+func BenchmarkFold(b *testing.B) {
+	dir := fill(b, 1_000_000)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	f, err := journal.OpenRead(dir, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	b.Run("fold", func(b *testing.B) {
+		events := 0
+		for b.Loop() {
+			folder := projections.NewFolder(projections.Options{})
+			if err := f.Scan(1, func(c *journal.Raw) error { events += len(c.Events); return folder.Commit(c) }); err != nil {
+				b.Fatal(err)
+			}
+			if folder.View.Corrupt != nil {
+				b.Fatal(folder.View.Corrupt)
+			}
+		}
+		b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+		b.ReportMetric(2, "limit")
+	})
+	b.Run("verified", func(b *testing.B) {
+		events := 0
+		for b.Loop() {
+			folder := projections.NewFolder(projections.Options{})
+			g, err := journal.OpenRead(dir, func(c *journal.Raw) error { events += len(c.Events); return folder.Commit(c) })
+			if err != nil {
+				b.Fatal(err)
+			}
+			g.Close()
+		}
+		b.ReportMetric(float64(events)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+		b.ReportMetric(1.5, "limit")
+	})
+}
+
+// BenchmarkOpen: opening a session of 100,000 events with all checks and the full fold, against reading the file and its
+// SHA-256 in the same run, and the anonymous memory after it.
+func BenchmarkOpen(b *testing.B) {
+	const events = 100_000
+	dir := fill(b, events)
+	var open, raw time.Duration
+	var anon int
+	for b.Loop() {
+		t := time.Now()
+		h := sha256.New()
+		r, err := os.Open(filepath.Join(dir, "journal.zuno"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.Copy(h, r); err != nil {
+			b.Fatal(err)
+		}
+		r.Close()
+		raw += time.Since(t)
+		t = time.Now()
+		folder := projections.NewFolder(projections.Options{})
+		index := map[uint64]uint64{}
+		f, err := journal.Open(dir, journal.Options{}, func(c *journal.Raw) error {
+			index[uint64(len(index))] = c.Number
+			return folder.Commit(c)
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		open += time.Since(t)
+		runtime.GC()
+		anon = max(anon, rssAnon(b, os.Getpid()))
+		f.Close()
+		runtime.KeepAlive(folder)
+	}
+	n := time.Duration(b.N)
+	reach := 2*raw/n + events*time.Microsecond
+	b.ReportMetric(float64(open/n)/float64(raw/n), "x-read+sha")
+	b.ReportMetric(float64(open/n)/float64(reach), "ratio")
+	b.ReportMetric(1, "limit")
+	b.ReportMetric(float64((open/n).Microseconds())/1000, "ms/open")
+	b.ReportMetric(float64(anon)/1024, "MB-anon")
+}
+
+// rssAnon is the anonymous memory of a process in KiB.
+func rssAnon(b *testing.B, pid int) int { return status(b, pid, "RssAnon:") }
+
+func status(b *testing.B, pid int, field string) int {
+	b.Helper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		b.Skip("no /proc here: ", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, field); ok {
+			n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(rest), " kB"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			return n
+		}
+	}
+	b.Fatal(field, " is missing")
+	return 0
+}
