@@ -9,21 +9,19 @@ import (
 
 // ResolvedCall is a call of a response with the facts that the registry and the policy found about it.
 type ResolvedCall struct {
-	ID           string            `msgpack:"id"`
-	Tool         string            `msgpack:"tool"`
-	Provider     string            `msgpack:"provider"`
-	Args         event.Text        `msgpack:"args"`
-	ArgsDigest   journal.Hash      `msgpack:"args_digest"`
-	SchemaDigest journal.Hash      `msgpack:"schema_digest"`
-	Declaration  event.Declaration `msgpack:"declaration"`
-	Title        event.Text        `msgpack:"title"`
-	Kind         string            `msgpack:"kind"`
-	Paths        []event.Text      `msgpack:"paths"`
-	Accesses     []event.Access    `msgpack:"accesses"`
-	Permission   event.Action      `msgpack:"permission"`
-	Rule         event.Text        `msgpack:"rule"`
-	Blocked      event.BlockKind   `msgpack:"blocked"` // the registry refused it
-	BlockText    event.Text        `msgpack:"block_text"`
+	ID          string            `msgpack:"id"`
+	Tool        string            `msgpack:"tool"`
+	Provider    string            `msgpack:"provider"`
+	Args        event.Text        `msgpack:"args"`
+	Declaration event.Declaration `msgpack:"declaration"`
+	Title       event.Text        `msgpack:"title"`
+	Kind        string            `msgpack:"kind"`
+	Paths       []event.Text      `msgpack:"paths"`
+	Accesses    []event.Access    `msgpack:"accesses"`
+	Permission  event.Action      `msgpack:"permission"`
+	Rule        event.Text        `msgpack:"rule"`
+	Blocked     event.BlockKind   `msgpack:"blocked"` // the registry refused it
+	BlockText   event.Text        `msgpack:"block_text"`
 }
 
 // AskPermission is the fence before the user is asked.
@@ -38,18 +36,21 @@ type AnswerPermission struct {
 	Option     string        `msgpack:"option"`
 }
 
-// StartCall is the fence before a call's effect. FreeMiB is the space left where the data folder lies.
+// StartCall is the fence before a call's effect. Full says that less than [MinFreeMiB] are free where the session is stored.
 type StartCall struct {
-	Call    string `msgpack:"call"`
+	ID      string `msgpack:"id"`
 	Attempt uint64 `msgpack:"attempt"`
-	FreeMiB uint64 `msgpack:"free_mib"`
+	Full    bool   `msgpack:"full"`
 }
 
-// SettleCall is what became of a started call.
-type SettleCall struct {
-	Call    string            `msgpack:"call"`
-	Settled event.CallSettled `msgpack:"settled"`
-}
+// SettleCall is what became of a started call. It has the fields of its event, which therefore costs nothing beside it.
+type SettleCall event.CallSettled
+
+// EncodeMsg writes the command as its event is written.
+func (c *SettleCall) EncodeMsg(e *event.Encoder) { (*event.CallSettled)(c).EncodeMsg(e) }
+
+// DecodeMsg reads it.
+func (c *SettleCall) DecodeMsg(r *event.Reader) { (*event.CallSettled)(c).DecodeMsg(r) }
 
 // MinFreeMiB is the space that must be free for a call to start, so that its result can be recorded.
 const MinFreeMiB = 64
@@ -64,7 +65,7 @@ var callRules = rules{
 // requestCall records a call of a complete response and, where that is decided already, that it is blocked.
 func requestCall(v *projections.View, t *projections.Turn, r *projections.Request, c *ResolvedCall, position uint64, asked *bool, at Stamp) []event.Payload {
 	out := []event.Payload{&event.CallRequested{ID: c.ID, Turn: t.ID, Request: r.ID, Attempt: r.Attempt, Position: position, Tool: c.Tool,
-		Provider: c.Provider, Args: c.Args, ArgsDigest: c.ArgsDigest, SchemaDigest: c.SchemaDigest, Declaration: c.Declaration,
+		Provider: c.Provider, Args: c.Args, ArgsDigest: c.Args.Digest, SchemaDigest: schemaDigest(v, c.Tool), Declaration: c.Declaration,
 		Title: c.Title, Kind: c.Kind, Paths: c.Paths, Accesses: c.Accesses, Permission: c.Permission, Rule: c.Rule}}
 	switch {
 	case c.Blocked != "":
@@ -73,6 +74,16 @@ func requestCall(v *projections.View, t *projections.Turn, r *projections.Reques
 		out = append(out, &event.CallBlocked{ID: c.ID, Kind: event.Denied, Text: c.BlockText})
 	}
 	return out
+}
+
+// schemaDigest is that of the tool as the model was told of it; zero for a tool that it was not told of.
+func schemaDigest(v *projections.View, tool string) journal.Hash {
+	for i := range v.Catalogue {
+		if v.Catalogue[i].Name == tool {
+			return v.Catalogue[i].SchemaDigest
+		}
+	}
+	return journal.Hash{}
 }
 
 // stopRequested blocks the calls that a response asks for while its turn is being stopped.
@@ -157,7 +168,7 @@ func answerPermission(v *projections.View, c *AnswerPermission, at Stamp) Decisi
 
 func startCall(v *projections.View, c *StartCall, at Stamp) Decision {
 	s := v.Root
-	call, refused := runnableCall(s, c.Call)
+	call, refused := runnableCall(s, c.ID)
 	if refused != nil {
 		return Decision{Refusal: refused}
 	}
@@ -167,7 +178,7 @@ func startCall(v *projections.View, c *StartCall, at Stamp) Decision {
 	if !permitted(call) {
 		return refuse(CodeImpossible, "call %s has no permission", call.ID)
 	}
-	if c.FreeMiB < MinFreeMiB {
+	if c.Full {
 		return events(&event.CallBlocked{ID: call.ID, Kind: event.Unavailable, Text: event.NewText("Less than 64 MiB are free where the session is stored, so the result could not be kept. Nothing was done; free some space and try again.")})
 	}
 	return events(&event.CallStarted{ID: call.ID, Attempt: c.Attempt})
@@ -180,19 +191,17 @@ func permitted(c *projections.Call) bool {
 
 func settleCall(v *projections.View, c *SettleCall, at Stamp) Decision {
 	s := v.Root
-	call := s.Calls.Get(c.Call)
+	call := s.Calls.Get(c.ID)
 	if call == nil {
-		return refuse(CodeUnknown, "no open call %s", c.Call)
+		return refuse(CodeUnknown, "no open call %s", c.ID)
 	}
-	if _, err := lifecycle.Call.Fire(call.State, lifecycle.Trigger(c.Settled.Outcome)); err != nil {
+	if _, err := lifecycle.Call.Fire(call.State, lifecycle.Trigger(c.Outcome)); err != nil {
 		return refuse(CodeImpossible, "%v", err)
 	}
-	if call.Attempt != c.Settled.Attempt {
-		return refuse(CodeStale, "attempt %d of call %s is over", c.Settled.Attempt, c.Call)
+	if call.Attempt != c.Attempt {
+		return refuse(CodeStale, "attempt %d of call %s is over", c.Attempt, c.ID)
 	}
-	settled := c.Settled
-	settled.ID = call.ID
-	out := []event.Payload{&settled}
+	out := []event.Payload{(*event.CallSettled)(c)}
 	if t := s.Turns.Active; t != nil && t.Cancelling && len(s.Calls.Open) == 1 {
 		out = append(out, endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
 	}

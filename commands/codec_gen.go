@@ -3,7 +3,6 @@
 package commands
 
 import (
-	"zuno/journal"
 	"zuno/journal/event"
 )
 
@@ -20,12 +19,6 @@ func (x *ResolvedCall) EncodeMsg(e *event.Encoder) {
 		n++
 	}
 	if !x.Args.IsZero() {
-		n++
-	}
-	if x.ArgsDigest != (journal.Hash{}) {
-		n++
-	}
-	if x.SchemaDigest != (journal.Hash{}) {
 		n++
 	}
 	if !x.Declaration.IsZero() {
@@ -71,14 +64,6 @@ func (x *ResolvedCall) EncodeMsg(e *event.Encoder) {
 	if !x.Args.IsZero() {
 		e.String("args")
 		e.Text(x.Args)
-	}
-	if x.ArgsDigest != (journal.Hash{}) {
-		e.String("args_digest")
-		e.Bytes(x.ArgsDigest[:])
-	}
-	if x.SchemaDigest != (journal.Hash{}) {
-		e.String("schema_digest")
-		e.Bytes(x.SchemaDigest[:])
 	}
 	if !x.Declaration.IsZero() {
 		e.String("declaration")
@@ -136,10 +121,6 @@ func (x *ResolvedCall) DecodeMsg(r *event.Reader) {
 			x.Provider = r.String()
 		case "args":
 			x.Args = r.Text()
-		case "args_digest":
-			r.Fixed(x.ArgsDigest[:])
-		case "schema_digest":
-			r.Fixed(x.SchemaDigest[:])
 		case "declaration":
 			x.Declaration.DecodeMsg(r)
 		case "title":
@@ -179,8 +160,6 @@ func (x *ResolvedCall) IsZero() bool {
 		!(x.Tool != "") &&
 		!(x.Provider != "") &&
 		!(!x.Args.IsZero()) &&
-		!(x.ArgsDigest != (journal.Hash{})) &&
-		!(x.SchemaDigest != (journal.Hash{})) &&
 		!(!x.Declaration.IsZero()) &&
 		!(!x.Title.IsZero()) &&
 		!(x.Kind != "") &&
@@ -277,27 +256,27 @@ func (x *AnswerPermission) IsZero() bool {
 // EncodeMsg writes x.
 func (x *StartCall) EncodeMsg(e *event.Encoder) {
 	n := 0
-	if x.Call != "" {
+	if x.ID != "" {
 		n++
 	}
 	if x.Attempt != 0 {
 		n++
 	}
-	if x.FreeMiB != 0 {
+	if x.Full {
 		n++
 	}
 	e.Map(n)
-	if x.Call != "" {
-		e.String("call")
-		e.String(x.Call)
+	if x.ID != "" {
+		e.String("id")
+		e.String(x.ID)
 	}
 	if x.Attempt != 0 {
 		e.String("attempt")
 		e.Uint(x.Attempt)
 	}
-	if x.FreeMiB != 0 {
-		e.String("free_mib")
-		e.Uint(x.FreeMiB)
+	if x.Full {
+		e.String("full")
+		e.Bool(x.Full)
 	}
 }
 
@@ -305,12 +284,12 @@ func (x *StartCall) EncodeMsg(e *event.Encoder) {
 func (x *StartCall) DecodeMsg(r *event.Reader) {
 	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
 		switch string(r.Bytes()) {
-		case "call":
-			x.Call = r.String()
+		case "id":
+			x.ID = r.String()
 		case "attempt":
 			x.Attempt = r.Uint()
-		case "free_mib":
-			x.FreeMiB = r.Uint()
+		case "full":
+			x.Full = r.Bool()
 		default:
 			r.Skip()
 		}
@@ -320,50 +299,9 @@ func (x *StartCall) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *StartCall) IsZero() bool {
 	return true &&
-		!(x.Call != "") &&
+		!(x.ID != "") &&
 		!(x.Attempt != 0) &&
-		!(x.FreeMiB != 0)
-}
-
-// EncodeMsg writes x.
-func (x *SettleCall) EncodeMsg(e *event.Encoder) {
-	n := 0
-	if x.Call != "" {
-		n++
-	}
-	if !x.Settled.IsZero() {
-		n++
-	}
-	e.Map(n)
-	if x.Call != "" {
-		e.String("call")
-		e.String(x.Call)
-	}
-	if !x.Settled.IsZero() {
-		e.String("settled")
-		x.Settled.EncodeMsg(e)
-	}
-}
-
-// DecodeMsg reads x, which must be zero.
-func (x *SettleCall) DecodeMsg(r *event.Reader) {
-	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
-		switch string(r.Bytes()) {
-		case "call":
-			x.Call = r.String()
-		case "settled":
-			x.Settled.DecodeMsg(r)
-		default:
-			r.Skip()
-		}
-	}
-}
-
-// IsZero says that x has no field set.
-func (x *SettleCall) IsZero() bool {
-	return true &&
-		!(x.Call != "") &&
-		!(!x.Settled.IsZero())
+		!(x.Full)
 }
 
 // EncodeMsg writes x.

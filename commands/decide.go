@@ -27,13 +27,16 @@ func (s Stamp) ID(prefix string, ordinal int) string {
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// DeriveID makes an id of 80 bits from what it depends on.
+// idLength is 60 bits: among a million ids of one session two would be alike once in some millions of sessions.
+const idLength = 12
+
+// DeriveID makes an id from what it depends on.
 func DeriveID(prefix string, from ...string) string {
 	h := sha256.New()
 	for _, f := range append([]string{prefix}, from...) {
 		fmt.Fprintf(h, "%d:%s", len(f), f)
 	}
-	return prefix + "_" + idEncoding.EncodeToString(h.Sum(nil)[:10])
+	return prefix + "_" + idEncoding.EncodeToString(h.Sum(nil)[:8])[:idLength]
 }
 
 // Decision is what a command causes: events, in order, or a refusal, or a refusal that is recorded by events.

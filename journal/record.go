@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -87,6 +88,12 @@ func appendBin(b, s []byte) []byte {
 	return append(b, s...)
 }
 
+// sameAsCommand says that an event only repeats its command, as those do that record what an effect reported. Such a payload
+// stands as nil: it is written once.
+func sameAsCommand(command, payload []byte) bool {
+	return len(payload) > 0 && bytes.Equal(command, payload)
+}
+
 // appendRecord writes the commit's record and sets its Hash. names are the artifacts of its texts over [MaxBucket],
 // in their order.
 func (c *Commit) appendRecord(b []byte, names []string) []byte {
@@ -110,7 +117,11 @@ func (c *Commit) appendRecord(b []byte, names []string) []byte {
 		b = appendArray(b, 3)
 		b = appendUint(b, e.Stream)
 		b = appendStr(b, e.Type)
-		b = appendBin(b, e.Payload)
+		if sameAsCommand(c.Command.Payload, e.Payload) {
+			b = append(b, 0xc0)
+		} else {
+			b = appendBin(b, e.Payload)
+		}
 	}
 	entries, bodies := c.Texts.all()
 	b = appendArray(b, len(entries))
@@ -247,7 +258,11 @@ func (raw *Raw) decode(rec []byte) (texts []byte, err error) {
 		if r.Array() != 3 {
 			return nil, errors.New("one of its events is not an array of 3")
 		}
-		raw.Events = append(raw.Events, RawEvent{Stream: r.Uint(), Type: r.Bytes(), Payload: r.Bytes()})
+		e := RawEvent{Stream: r.Uint(), Type: r.Bytes(), Payload: r.Bytes()}
+		if e.Payload == nil {
+			e.Payload = raw.Command.Payload
+		}
+		raw.Events = append(raw.Events, e)
 	}
 	n = r.Array()
 	if n > MaxTexts {

@@ -1,5 +1,83 @@
 package main
 
-type journalCmd struct{}
+import (
+	"errors"
 
-func (c *journalCmd) Run(g *globals) error { return exit(3) }
+	"zuno/internal/inspect"
+)
+
+type journalCmd struct {
+	Show   journalShowCmd   `cmd:"" help:"Show the commits of a journal one by one."`
+	Verify journalVerifyCmd `cmd:"" help:"Check that a journal is whole, and that it is the one whose head was noted."`
+	Export journalExportCmd `cmd:"" help:"Write a journal as JSON lines, one for each commit."`
+}
+
+// journalArg names a journal.
+type journalArg struct {
+	Session string `arg:"" name:"session|file" help:"A session: an id, the beginning of one that is unique, or last. Or the path of a journal's file or a session's folder."`
+}
+
+func (a *journalArg) find(g *globals) (inspect.Place, error) {
+	s, err := store()
+	if err != nil {
+		return inspect.Place{}, err
+	}
+	p, err := s.FindFile(a.Session)
+	if err == nil {
+		tellChoice(g, p)
+	}
+	return p, err
+}
+
+type journalShowCmd struct {
+	journalArg
+	JSON bool `name:"json" help:"Print one JSON object a line, with the texts in their places."`
+}
+
+// Run shows each commit.
+func (c *journalShowCmd) Run(g *globals) error {
+	p, err := c.find(g)
+	if err != nil {
+		return err
+	}
+	return inspect.Show(p.Path, g.stdout, c.JSON)
+}
+
+type journalVerifyCmd struct {
+	journalArg
+	Head string `placeholder:"HASH" help:"The hash of a commit that must be in the journal: the last one that was known."`
+	JSON bool   `name:"json" help:"Print the result as a JSON object."`
+}
+
+// Run exits non-zero unless the journal is whole and has the head.
+func (c *journalVerifyCmd) Run(g *globals) error {
+	if c.Head != "" {
+		if _, err := inspect.ParseHead(c.Head); err != nil {
+			return err
+		}
+	}
+	p, err := c.find(g)
+	if err != nil {
+		return err
+	}
+	v, failure := inspect.Verify(p.Path, c.Head)
+	if c.JSON {
+		b, err := v.JSON()
+		return errors.Join(failure, printed(g.stdout, b, err))
+	}
+	return errors.Join(failure, v.Tell(g.stdout))
+}
+
+type journalExportCmd struct {
+	journalArg
+	Normalize bool `help:"Mask paths, ids, times, durations, digests, build and installation, so that two runs of one script compare equal. Such an export cannot be imported."`
+}
+
+// Run writes nothing but JSON objects to standard output.
+func (c *journalExportCmd) Run(g *globals) error {
+	p, err := c.find(g)
+	if err != nil {
+		return err
+	}
+	return inspect.Export(p.Path, g.stdout, c.Normalize)
+}

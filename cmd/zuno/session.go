@@ -1,5 +1,123 @@
 package main
 
-type sessionCmd struct{}
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 
-func (c *sessionCmd) Run(g *globals) error { return exit(3) }
+	"zuno/internal/config"
+	"zuno/internal/inspect"
+)
+
+type sessionCmd struct {
+	List sessionListCmd `cmd:"" help:"List sessions, the last updated first."`
+	Show sessionShowCmd `cmd:"" help:"Show what is true of a session now: its views."`
+}
+
+type sessionListCmd struct {
+	JSON bool   `name:"json" help:"Print one JSON array, each session on a line of its own."`
+	Cwd  string `placeholder:"DIR" help:"Only the sessions of this folder."`
+	Most int    `short:"n" name:"most" placeholder:"N" help:"At most N sessions."`
+}
+
+// Run lists what can be read and tells of what cannot.
+func (c *sessionListCmd) Run(g *globals) error {
+	if c.Most < 0 {
+		return fmt.Errorf("-n takes a number from 0 on, not %d", c.Most)
+	}
+	s, err := store()
+	if err != nil {
+		return err
+	}
+	o := inspect.ListOptions{Most: c.Most}
+	if c.Cwd != "" {
+		if o.Cwd, err = filepath.Abs(c.Cwd); err != nil {
+			return err
+		}
+	}
+	sums, broken, err := s.List(o)
+	if err != nil {
+		return err
+	}
+	for _, err := range broken {
+		fmt.Fprintln(g.stderr, "zuno:", err)
+	}
+	if c.JSON {
+		b, err := inspect.ListJSON(sums)
+		return printed(g.stdout, b, err)
+	}
+	if len(sums) == 0 {
+		fmt.Fprintln(g.stderr, "no sessions in", s.Data)
+	}
+	return printed(g.stdout, []byte(inspect.ListText(sums)), nil)
+}
+
+type sessionShowCmd struct {
+	Session string `arg:"" help:"An id, the beginning of one that is unique, or last."`
+	JSON    bool   `name:"json" help:"Print JSON, as replay --json does."`
+}
+
+// Run shows the views at the head.
+func (c *sessionShowCmd) Run(g *globals) error {
+	s, err := store()
+	if err != nil {
+		return err
+	}
+	p, err := s.Find(c.Session)
+	if err != nil {
+		return err
+	}
+	return showViews(g, p, inspect.ReplayOptions{}, "", c.JSON)
+}
+
+// store is the sessions of this user, seen from the current folder.
+func store() (s inspect.Store, err error) {
+	dirs, err := config.FindDirs(config.Options{Getenv: os.Getenv})
+	if err != nil {
+		return s, err
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		cwd = "" // sessions can be inspected from a folder that is gone
+	}
+	return inspect.Store{Data: dirs.Data, Cwd: cwd}, nil
+}
+
+// showViews prints the views of a journal, or the one of that name. What a corrupt journal still says is printed before its
+// error.
+func showViews(g *globals, p inspect.Place, o inspect.ReplayOptions, view string, asJSON bool) error {
+	if err := inspect.CheckView(view); err != nil {
+		return err
+	}
+	tellChoice(g, p)
+	r, err := inspect.Fold(p.Path, o)
+	if err != nil {
+		return err
+	}
+	var b []byte
+	if asJSON {
+		b, err = r.JSON(view)
+	} else {
+		var s string
+		s, err = r.Tell(view)
+		b = []byte(s)
+	}
+	return errors.Join(printed(g.stdout, b, err), r.Corrupt(), r.Close())
+}
+
+// tellChoice says which session a prefix or last was.
+func tellChoice(g *globals, p inspect.Place) {
+	if p.Chosen {
+		fmt.Fprintln(g.stderr, "session", p.Session)
+	}
+}
+
+func printed(w io.Writer, b []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}

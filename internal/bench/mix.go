@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -47,7 +46,7 @@ func (m *Mix) do(c commands.Command) []event.Payload {
 		panic(err)
 	}
 	m.at += 7
-	id := fmt.Sprintf("engine:%s:%d:%s", r.Type, m.n, m.run)
+	id := fmt.Sprintf("engine:request:turn_abcdefghijkl/2/1:1:part%d", m.n)
 	number := m.folder.View.Number + 1
 	d := commands.Decide(m.folder.View, r.Type, body, texts.Entries, commands.Stamp{At: m.at, Command: id, Actor: "engine", Commit: number})
 	if d.Refusal != nil {
@@ -118,33 +117,43 @@ func (m *Mix) Fill(events int) error {
 	return m.flush()
 }
 
-// turn is a prompt and two responses: one that calls a tool twice, and a final one.
+// turn is a prompt and two responses of eight parts: one that calls a tool four times, and a final one. Of the parts of a
+// response four are commits of their own, as a part is that took its second, and four end with it.
 func (m *Mix) turn(n int) {
 	in := find[*event.InputAdmitted](m.do(&commands.AdmitInput{Delivery: event.DeliverSteer, Blocks: []event.Block{{Type: event.BlockText, Text: words(120, n)}}}))
 	out := m.do(&commands.StartRequest{Input: in.ID, Number: 1, Attempt: 1})
 	t, r := find[*event.TurnStarted](out), find[*event.RequestStarted](out)
-	m.do(&commands.RecordPart{Request: r.ID, Attempt: 1, Kind: event.PartReasoning, Text: words(200, n+1)})
-	m.do(&commands.RecordPart{Request: r.ID, Attempt: 1, Kind: event.PartText, Text: words(200, n+2)})
-	m.do(&commands.RecordPart{Request: r.ID, Attempt: 1, Kind: event.PartText, Text: words(200, n+3)})
+	last := m.parts(r.ID, n)
 	var calls []commands.ResolvedCall
-	for i := range 3 {
+	for i := range 4 {
 		args := fmt.Sprintf(`{"filePath":"/work/src/file%d.go","offset":%d}`, n%100, i)
 		calls = append(calls, commands.ResolvedCall{ID: commands.DeriveID("call", r.ID, fmt.Sprint(i)), Tool: "read", Provider: fmt.Sprintf("toolu_%d_%d", n, i), Args: event.NewText(args),
-			ArgsDigest: sha256.Sum256([]byte(args)), SchemaDigest: sha256.Sum256(nil), Declaration: event.Declaration{Effect: event.ReadOnly, Replay: event.ReplaySafe, Concurrency: event.ParallelSafe},
-			Title: event.NewText("file.go"), Kind: "read", Paths: []event.Text{event.NewText("/work/src/file.go")}, Permission: event.Allow, Rule: event.NewText("mode allow_all")})
+			Declaration: event.Declaration{Effect: event.ReadOnly, Replay: event.ReplaySafe, Concurrency: event.ParallelSafe},
+			Title:       event.NewText("file.go"), Kind: "read", Paths: []event.Text{event.NewText("/work/src/file.go")}, Permission: event.Allow, Rule: event.NewText("mode allow_all")})
 	}
 	one := uint64(100)
-	m.do(&commands.CompleteResponse{Request: r.ID, Attempt: 1, Finish: "tool_calls", Usage: event.Usage{Input: &one, Output: &one}, Calls: calls,
-		Parts: []commands.Part{{Kind: event.PartText, Text: words(200, n+4)}, {Kind: event.PartText, Text: words(200, n+5)}, {Kind: event.PartText, Text: words(200, n+6)}}})
+	m.do(&commands.CompleteResponse{Request: r.ID, Attempt: 1, Finish: "tool_calls", Usage: event.Usage{Input: &one, Output: &one}, Calls: calls, Parts: last})
 	for i := range calls {
-		m.do(&commands.StartCall{Call: calls[i].ID, Attempt: 1, FreeMiB: 1 << 20})
-		m.do(&commands.SettleCall{Call: calls[i].ID, Settled: event.CallSettled{Attempt: 1, Outcome: event.OutcomeOK, Text: words(1024, n*3+i), Millis: 3}})
+		m.do(&commands.StartCall{ID: calls[i].ID, Attempt: 1})
+		m.do(&commands.SettleCall{ID: calls[i].ID, Attempt: 1, Outcome: event.OutcomeOK, Text: words(1024, n*4+i), Millis: 3})
 	}
 	r = find[*event.RequestStarted](m.do(&commands.StartRequest{Turn: t.ID, Number: 2, Attempt: 1}))
-	m.do(&commands.RecordPart{Request: r.ID, Attempt: 1, Kind: event.PartText, Text: words(200, n+7)})
-	m.do(&commands.RecordPart{Request: r.ID, Attempt: 1, Kind: event.PartText, Text: words(200, n+8)})
-	m.do(&commands.RecordPart{Request: r.ID, Attempt: 1, Kind: event.PartText, Text: words(200, n+9)})
-	m.do(&commands.CompleteResponse{Request: r.ID, Attempt: 1, Finish: "stop", Parts: []commands.Part{{Kind: event.PartText, Text: words(200, n+10)}, {Kind: event.PartReasoning, Text: words(200, n+11)}, {Kind: event.PartText, Text: words(200, n+12)}}})
+	m.do(&commands.CompleteResponse{Request: r.ID, Attempt: 1, Finish: "stop", Parts: m.parts(r.ID, n+7)})
+}
+
+func (m *Mix) parts(request string, n int) []commands.Part {
+	for i := range 4 {
+		kind := event.PartText
+		if i == 0 {
+			kind = event.PartReasoning
+		}
+		m.do(&commands.RecordPart{Request: request, Attempt: 1, Kind: kind, Text: words(200, n+i)})
+	}
+	var last []commands.Part
+	for i := range 4 {
+		last = append(last, commands.Part{Kind: event.PartText, Text: words(200, n+4+i)})
+	}
+	return last
 }
 
 func find[T event.Payload](events []event.Payload) (found T) {

@@ -55,7 +55,7 @@ func BenchmarkBytesPerEvent(b *testing.B) {
 func BenchmarkFold(b *testing.B) {
 	dir := fill(b, 1_000_000)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	f, err := journal.OpenRead(dir, nil)
+	f, err := journal.OpenRead(dir, func(*journal.Raw) error { return nil })
 	if err != nil {
 		b.Fatal(err)
 	}

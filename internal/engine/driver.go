@@ -95,9 +95,9 @@ func (s *Session) perform(e *effect) {
 	}
 }
 
-// commandID names a command of an effect: its step and run, and which of the effect's commands it is.
+// commandID names a command of an effect: its step and the ordinal of its run, and which of the effect's commands it is.
 func (s *Session) commandID(e *effect, part string) string {
-	id := "engine:" + e.step.Key + ":" + s.run.String()
+	id := "engine:" + e.step.Key + ":" + s.runLabel
 	if part != "" {
 		id += ":" + part
 	}

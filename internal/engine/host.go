@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -147,13 +148,14 @@ func (h *Host) newSession(id, cwd string, set *Settings) *Session {
 // startRun begins a run: its commands are queued before the owner starts, so that they share one transaction.
 func (s *Session) startRun(open *commands.OpenSession, first *firstCommand) (Outcome, error) {
 	h := s.host
+	s.runLabel = strconv.FormatUint(s.folder.View.Run.Count+1, 10)
 	queue := []struct {
 		id string
 		c  commands.Command
 	}{
 		{"engine:open:" + s.run.String(), open},
-		{"engine:recover:" + s.run.String(), &commands.RecoverSession{Run: s.run.String()}},
-		{"engine:policy:" + s.run.String(), &commands.ResolvePolicy{Policy: s.settings.Policy}},
+		{"engine:recover:" + s.runLabel, &commands.RecoverSession{Run: s.run.String()}},
+		{"engine:policy:" + s.runLabel, &commands.ResolvePolicy{Policy: s.settings.Policy}},
 	}
 	var waits []*request
 	for _, q := range queue {
@@ -334,7 +336,7 @@ func (h *Host) Shutdown(ctx context.Context, source string) error {
 
 func (s *Session) close(ctx context.Context, source string) error {
 	_ = s.inOwner(func() { s.draining = true })
-	_, err := s.do(ctx, "engine:close:"+s.run.String(), "engine", 0, &commands.CancelTurn{Source: source})
+	_, err := s.do(ctx, "engine:close:"+s.runLabel, "engine", 0, &commands.CancelTurn{Source: source})
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
 		err = nil // nothing ran

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strconv"
@@ -61,7 +60,7 @@ func (s *Session) resolveContext(e *effect) {
 	if done {
 		return
 	}
-	r, err := s.encode("engine:context:"+s.run.String(), "engine", e.cause, s.context())
+	r, err := s.encode("engine:context:"+s.runLabel, "engine", e.cause, s.context())
 	if err == nil {
 		err = s.enqueue(context.Background(), r)
 	}
@@ -103,10 +102,10 @@ func failed(r *event.RequestStarted, f *model.Error) *commands.FailRequest {
 func (s *Session) resolveCalls(r *event.RequestStarted, policy event.Policy, calls []model.Call) []commands.ResolvedCall {
 	out := make([]commands.ResolvedCall, 0, len(calls))
 	for i, c := range calls {
-		rc := commands.ResolvedCall{ID: callID(r, i), Tool: c.Tool, Provider: c.ID, Args: event.NewText(c.Args), ArgsDigest: sha256.Sum256([]byte(c.Args)),
+		rc := commands.ResolvedCall{ID: callID(r, i), Tool: c.Tool, Provider: c.ID, Args: event.NewText(c.Args),
 			Kind: "other", Title: event.NewText(c.Tool), Declaration: event.Declaration{}.WithDefaults()}
 		if t, ok := s.host.entry(c.Tool); ok {
-			rc.SchemaDigest, rc.Declaration = t.SchemaDigest, t.Declaration
+			rc.Declaration = t.Declaration
 		}
 		p, blocked := s.host.tools.Resolve(s.env(rc.ID).Where(), c.Tool, c.Args)
 		if blocked != nil {
@@ -205,7 +204,7 @@ func (s *Session) performCall(e *effect) {
 		r := p.Run(e.ctx, s.env(id))
 		early = &r
 	}
-	o, fresh := s.fence(e, &commands.StartCall{Call: id, Attempt: e.step.Attempt, FreeMiB: s.host.free(s.dir)})
+	o, fresh := s.fence(e, &commands.StartCall{ID: id, Attempt: e.step.Attempt, Full: s.host.free(s.dir) < commands.MinFreeMiB})
 	if !fresh || find[*event.CallStarted](o.Events) == nil {
 		return
 	}
@@ -224,8 +223,8 @@ func (s *Session) performCall(e *effect) {
 		<-b.settled
 	}
 	settled := settlement(&r)
-	settled.Attempt, settled.Millis = e.step.Attempt, uint64(max(took, 0))
-	_ = s.report(e, "settle", o.Commit, &commands.SettleCall{Call: id, Settled: settled})
+	settled.ID, settled.Attempt, settled.Millis = id, e.step.Attempt, uint64(max(took, 0))
+	_ = s.report(e, "settle", o.Commit, (*commands.SettleCall)(&settled))
 }
 
 // runTool shields the session from a tool that panics: its effect is then unknown.

@@ -22,6 +22,7 @@ type Session struct {
 	settings *Settings
 	dir      string
 	run      journal.RunID
+	runLabel string        // the run's ordinal, as it stands in command ids: an ULID each time would be a tenth of the journal
 	journal  *journal.File // nil with an in-memory log
 	log      journal.Log
 	salt     []byte

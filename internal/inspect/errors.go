@@ -25,8 +25,11 @@ func (e *NoSession) Error() string {
 	if e.Argument == Last {
 		return fmt.Sprintf("there is no session in %s yet", e.Data)
 	}
-	return fmt.Sprintf("no session %s in %s: `zuno session list` shows those that are there; a file or folder needs a path (./%s)",
-		quoted(e.Argument), e.Data, short(e.Argument, 30))
+	hint := ""
+	if !strings.HasPrefix(e.Argument, prefix) {
+		hint = fmt.Sprintf("; a file or folder is named with its path (./%s)", short(e.Argument, 30))
+	}
+	return fmt.Sprintf("no session %s in %s: `zuno session list` shows those that are there%s", quoted(e.Argument), e.Data, hint)
 }
 
 // Ambiguous is a prefix that several sessions begin with.

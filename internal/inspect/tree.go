@@ -14,6 +14,7 @@ type node struct {
 	str     string
 	members []member
 	items   []*node
+	free    bool // a free text, as against the value of a field
 }
 
 type kind uint8
@@ -206,4 +207,12 @@ func appendJSON(b []byte, s string) []byte {
 		panic(fmt.Sprintf("inspect: a string that cannot be JSON: %v", err)) // there is none
 	}
 	return append(b, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
+}
+
+// parseAll reads a text that is one JSON value and nothing else.
+func parseAll(s string) (*node, error) {
+	if !json.Valid([]byte(s)) {
+		return nil, fmt.Errorf("not JSON")
+	}
+	return parse([]byte(s))
 }

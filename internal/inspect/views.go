@@ -39,8 +39,8 @@ var (
 		define("session", sessionOf, tellSession),
 		simple("run", func(v *projections.View, _ *projections.Session) projections.Run { return v.Run }, tellRun),
 		simple("policy", func(v *projections.View, _ *projections.Session) event.Policy { return v.Policy }, tellPolicy),
-		simple("sections", func(v *projections.View, _ *projections.Session) []projections.SectionState { return list(v.Sections) }, tellSections),
-		simple("catalogue", func(v *projections.View, _ *projections.Session) []event.ToolEntry { return list(v.Catalogue) }, tellCatalogue),
+		simple("sections", func(v *projections.View, _ *projections.Session) []projections.SectionState { return v.Sections }, tellSections),
+		simple("catalogue", func(v *projections.View, _ *projections.Session) []event.ToolEntry { return v.Catalogue }, tellCatalogue),
 	}
 	streamViews = []view{
 		simple("execution", func(_ *projections.View, s *projections.Session) *projections.Execution { return &s.Execution }, tellExecution),
@@ -63,14 +63,6 @@ func ViewNames() (names []string) {
 		names = append(names, v.name)
 	}
 	return names
-}
-
-// list is s without nil, which JSON would tell from an empty list.
-func list[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }
 
 // Session is what a session is, beside what happened in it.
@@ -269,6 +261,9 @@ func (r *Replay) complete(v reflect.Value, name string) error {
 			}
 		}
 	case reflect.Slice:
+		if v.IsNil() { // which JSON would tell from a list that became empty
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		}
 		for i := range v.Len() {
 			if err := r.complete(v.Index(i), name); err != nil {
 				return err
@@ -379,6 +374,9 @@ func (r *Replay) members(out *node, views []view, s *projections.Session) error 
 		n, err := toNode(x)
 		if err != nil {
 			return fmt.Errorf("view %s: %w", v.name, err)
+		}
+		if r.mask != nil {
+			r.mask.digests(n)
 		}
 		out.members = append(out.members, member{v.name, n})
 	}

@@ -24,7 +24,7 @@ type CallRequested struct {
 	Tool         string       `msgpack:"tool" json:"tool"`
 	Provider     string       `msgpack:"provider" json:"provider,omitempty"` // the provider's own id
 	Args         Text         `msgpack:"args" json:"args"`
-	ArgsDigest   journal.Hash `msgpack:"args_digest" json:"args_digest"`
+	ArgsDigest   journal.Hash `msgpack:"args_digest" json:"args_digest"` // salted, as of the text
 	SchemaDigest journal.Hash `msgpack:"schema_digest" json:"schema_digest"`
 	Declaration  Declaration  `msgpack:"declaration" json:"declaration"`
 	Title        Text         `msgpack:"title" json:"title"`

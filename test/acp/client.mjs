@@ -73,7 +73,11 @@ export class Client {
   // ---- calls through the SDK
 
   async request(method, params, { deadline = DEADLINE } = {}) {
-    const answer = this.#connection.agent.request(method, params);
+    const answer = this.#connection.agent.request(method, params).catch((error) => {
+      if (typeof error?.code === "number") throw new AgentError(error);
+      // The SDK only says that the connection has closed; how the agent ended says more.
+      return this.#ended.then(() => new Promise(() => {}));
+    });
     answer.catch(() => {}); // a late failure after the deadline is not an unhandled one
     return this.#within(answer, deadline, `the answer to ${method}`);
   }
@@ -316,11 +320,7 @@ export class Client {
     });
     gone.catch(() => {});
     const contenders = promise === this.#ended ? [promise, late] : [promise, late, gone];
-    return Promise.race(contenders)
-      .catch((error) => {
-        throw typeof error?.code === "number" && error.code < 0 ? new AgentError(error) : error;
-      })
-      .finally(() => clearTimeout(timer));
+    return Promise.race(contenders).finally(() => clearTimeout(timer));
   }
 
   #stderrNote() {

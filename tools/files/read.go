@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -142,7 +144,7 @@ func window(ctx context.Context, file *source, t tools.Target, args readArgs) to
 		return failed(tools.ClassOutOfRange, "%s %s; offset %d lies past its end. Nothing was shown. Use an offset from 1 to %d.",
 			t.Named, size, v.first, max(v.lines, 1)).result()
 	}
-	result := tools.Result{Outcome: tools.OK, Text: v.text.String() + v.note()}
+	result := tools.Result{Outcome: tools.OK, Text: string(v.text) + v.note()}
 	read := tools.File{Path: t.Named, Resolved: t.Real, Change: tools.WasRead, Size: v.size}
 	v.sum.Sum(read.Digest[:0])
 	result.Files = []tools.File{read}
@@ -153,7 +155,7 @@ func window(ctx context.Context, file *source, t tools.Target, args readArgs) to
 type view struct {
 	first, last int
 	sum         hash.Hash
-	text        strings.Builder
+	text        []byte
 
 	size  uint64
 	lines int // that were ended by a line feed; after finish: all
@@ -255,21 +257,25 @@ func (v *view) endLine() {
 		line, cut = firstRunes(raw, maxLineRunes)
 		cut = cut || whole > rawLine
 	}
-	content := string(line)
-	if !utf8.ValidString(content) {
-		content = strings.ToValidUTF8(content, "\uFFFD")
-		v.replaced = true
+	before := len(v.text)
+	v.text = strconv.AppendInt(v.text, int64(number), 10)
+	v.text = append(v.text, ": "...)
+	valid := utf8.Valid(line)
+	if !valid {
+		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
 	}
+	v.text = append(v.text, line...)
 	if cut {
-		content += fmt.Sprintf(" … [cut: the line has %d bytes]", whole)
+		v.text = fmt.Appendf(v.text, " … [cut: the line has %d bytes]", whole)
 	}
-	entry := fmt.Sprintf("%d: %s\n", number, content)
-	if v.text.Len()+len(entry) > maxBytes-noteBytes {
+	v.text = append(v.text, '\n')
+	if len(v.text) > maxBytes-noteBytes {
+		v.text = v.text[:before]
 		v.full = true
 		return
 	}
-	v.text.WriteString(entry)
 	v.shown++
+	v.replaced = v.replaced || !valid
 	if cut {
 		v.cut++
 	}

@@ -28,7 +28,8 @@ type shown struct {
 	text     string
 	bytes    int64 // of the whole output
 	lines    int64
-	withheld int64 // bytes that are not in text
+	first    int64 // bytes of the beginning that are in text, where not all are
+	withheld int64 // bytes after them that are not
 }
 
 // show reads a command's output through once and keeps its beginning and its end.
@@ -76,7 +77,7 @@ func show(f *os.File, room, lines int) shown {
 	tail := make([]byte, s.bytes-start)
 	n, _ := f.ReadAt(tail, start)
 	tail = fitTail(tail[:n], room-headRoom, lines-headLines-3)
-	s.withheld = s.bytes - int64(first) - int64(len(tail))
+	s.first, s.withheld = int64(first), s.bytes-int64(first)-int64(len(tail))
 	above := int64(bytes.Count(head[:first], []byte{'\n'}))
 	what, how := "part of one line", "cut a piece out of that file with head -c and tail -c"
 	if between := ends - above - int64(bytes.Count(tail, []byte{'\n'})); between > 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -16,6 +17,12 @@ import (
 
 // sweepTime bounds how long ending what is left may take. A process that the kernel holds in a call cannot be killed.
 const sweepTime = 5 * time.Second
+
+const (
+	startup = "BASH_ENV"
+	// pipeRoom is what a pipe takes before its reader is there (64 KiB), with some to spare.
+	pipeRoom = 60 << 10
+)
 
 // process is a running command: its shell and everything that the shell started.
 type process struct {
@@ -40,7 +47,21 @@ type tree struct {
 	mark  uint64 // 0: the system would not have it
 }
 
+// startProcess starts bash. Its opening is read by bash before the command: bash takes the file that BASH_ENV names,
+// which is a pipe that holds our few words. Put in front of the command they would show in its error messages, and set
+// from here the mark would come too late for a child that is started at once.
 func startProcess(path string, argv []string, attr *os.ProcAttr) (*process, error) {
+	mark := newMark()
+	opening, err := openingOf(mark, attr.Env)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = opening.Close() }()
+	attr.Env = append(without(attr.Env, startup), startup+"=/dev/fd/3")
+	attr.Files = append(attr.Files, opening) // descriptor 3
+	// What zuno itself was started with is not for commands. Everything that Go opens is marked so already. It costs one
+	// system call, and one that does not know it leaves things as they are.
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	// A shell does not go on when zuno is gone. The kernel ties this to the thread that forks, and Go ends no thread that
 	// runs an ordinary goroutine.
 	attr.Sys = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
@@ -48,8 +69,7 @@ func startProcess(path string, argv []string, attr *os.ProcAttr) (*process, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &process{tree: tree{shell: handle.Pid}, handle: handle, ended: make(chan struct{})}
-	p.setMark()
+	p := &process{tree: tree{shell: handle.Pid, mark: mark}, handle: handle, ended: make(chan struct{})}
 	go func() {
 		defer close(p.ended)
 		// The shell is not reaped here: as long as it is a zombie no other process can get its number, which is also the
@@ -83,74 +103,106 @@ func (p *process) reap() syscall.WaitStatus {
 	return state.Sys().(syscall.WaitStatus)
 }
 
-func (t *tree) setMark() {
+// openingOf is what bash does before the command: it marks itself, puts BASH_ENV back as it was for the command's own
+// children, and closes the pipe.
+func openingOf(mark uint64, environ []string) (*os.File, error) {
+	text := "builtin unset BASH_ENV; "
+	if value, ok := lookup(environ, startup); ok {
+		text = "builtin export BASH_ENV=" + quote(value) + "; "
+	}
+	if mark != 0 {
+		text += fmt.Sprintf("builtin ulimit -S -x %d 2>/dev/null; ", mark)
+	}
+	text += "exec 3<&-\n"
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = w.Close() }()
+	if len(text) > pipeRoom {
+		_ = r.Close()
+		return nil, unix.E2BIG
+	}
+	if _, err := w.WriteString(text); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// newMark is 0 where the limit that carries it is not free to be set.
+func newMark() uint64 {
 	var limit unix.Rlimit
-	if unix.Prlimit(t.shell, unix.RLIMIT_LOCKS, nil, &limit) != nil {
-		return
+	if unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &limit) != nil {
+		return 0
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	mark := binary.LittleEndian.Uint64(random[:])>>2 | 1<<40
 	if limit.Max < mark {
-		return
+		return 0
 	}
-	limit.Cur = mark
-	if unix.Prlimit(t.shell, unix.RLIMIT_LOCKS, &limit, nil) == nil {
-		t.mark = mark
-	}
+	return mark
 }
 
-// killRest kills every process of the command, the shell too if it is alive, and returns when they are gone. It tells
+// killRest ends every process of the command, the shell too if it is alive, and returns when they are gone. It tells
 // how many are still there after sweepTime.
+//
+// All of them are stopped before the first is killed: a script whose child dies would go on to its next line.
 func (t *tree) killRest() (survived int) {
-	deadline := time.Now().Add(sweepTime)
 	found := t.members()
 	if len(found) == 0 {
 		return 0
 	}
-	for {
-		handles := t.kill(found)
-		settle(handles, deadline)
+	deadline := time.Now().Add(sweepTime)
+	for len(found) > 0 && time.Now().Before(deadline) {
+		handles := map[int]int{}
+		for grown := true; grown && time.Now().Before(deadline); found = t.members() {
+			grown = hold(handles, found) // one may have forked before it was stopped
+		}
 		for _, fd := range handles {
-			_ = unix.Close(fd)
-		}
-		// A process may have forked before it died.
-		if found = t.members(); len(found) == 0 || time.Now().After(deadline) {
-			return len(found)
-		}
-	}
-}
-
-// kill kills through handles, so that a number which was given away again in the meantime hits nobody.
-func (t *tree) kill(found map[int]uint64) (handles []int) {
-	for pid, started := range found {
-		fd, err := unix.PidfdOpen(pid, 0)
-		if err != nil {
-			if errors.Is(err, unix.ENOSYS) {
-				_ = unix.Kill(pid, unix.SIGKILL)
-			}
-			continue
-		}
-		if s, ok := readStat(pid); ok && s.started == started {
 			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
 		}
-		handles = append(handles, fd)
+		for _, fd := range handles {
+			await(fd, deadline)
+			_ = unix.Close(fd)
+		}
+		found = t.members()
 	}
-	return handles
+	return len(found)
 }
 
-// settle waits until all of them have ended.
-func settle(handles []int, deadline time.Time) {
-	for _, fd := range handles {
-		for {
-			left := time.Until(deadline)
-			if left <= 0 {
-				return
-			}
-			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			if _, err := unix.Poll(fds, int(left/time.Millisecond)+1); !errors.Is(err, unix.EINTR) {
-				break
-			}
+// hold stops what is not in its hands yet. A handle names one process for good: a number that was given away again in
+// the meantime is found out by its time of start.
+func hold(handles map[int]int, found map[int]uint64) (grown bool) {
+	for pid, started := range found {
+		if _, ok := handles[pid]; ok {
+			continue
+		}
+		fd, err := unix.PidfdOpen(pid, 0)
+		if errors.Is(err, unix.ENOSYS) { // before Linux 5.3 there is only the number
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		if err != nil {
+			continue // gone
+		}
+		if s, ok := readStat(pid); !ok || s.started != started {
+			_ = unix.Close(fd)
+			continue
+		}
+		_ = unix.PidfdSendSignal(fd, unix.SIGSTOP, nil, 0)
+		handles[pid] = fd
+		grown = true
+	}
+	return grown
+}
+
+// await returns when the process has ended.
+func await(fd int, deadline time.Time) {
+	for left := time.Until(deadline); left > 0; left = time.Until(deadline) {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		if _, err := unix.Poll(fds, int(left/time.Millisecond)+1); !errors.Is(err, unix.EINTR) {
+			return
 		}
 	}
 }

@@ -21,6 +21,7 @@ type process struct {
 
 func startProcess(path string, argv []string, attr *os.ProcAttr) (*process, error) {
 	attr.Sys = &syscall.SysProcAttr{Setsid: true}
+	attr.Env = without(attr.Env, "BASH_ENV") // this bash reads no start-up file
 	handle, err := os.StartProcess(path, argv, attr)
 	if err != nil {
 		return nil, err

@@ -123,14 +123,6 @@ func (r *runner) start(env tools.Env, command, folder string, out *os.File) (*pr
 	}
 	// The name that the folder was given, so that a command sees the path that the user knows.
 	environ = append(without(environ, "PWD"), "PWD="+folder)
-	// BASH_ENV names a file that this bash would read before the command. It is kept for the command's own children.
-	if startup, ok := lookup(environ, "BASH_ENV"); ok {
-		environ = without(environ, "BASH_ENV")
-		prefixed := "export BASH_ENV=" + quote(startup) + "; " + command
-		if len(prefixed) <= maxCommand {
-			command = prefixed
-		}
-	}
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return refuse(tools.ClassNotStarted, "%s cannot be opened (%v), so nothing was run.", os.DevNull, err)

@@ -1,0 +1,208 @@
+package client
+
+import (
+	"encoding/json"
+	"slices"
+
+	"zuno/acp/schema"
+)
+
+// Editor is a fold of updates into what an editor holds of one session. The zero value is not ready; see [NewEditor].
+type Editor struct {
+	Items    []*Item // in the order of their first appearance
+	Plan     []schema.PlanEntry
+	Commands []schema.AvailableCommand
+	Usage    *schema.UsageUpdate
+	Title    string
+	Asked    int // requests for permission so far; no part of what is drawn
+
+	byID map[string]*Item
+}
+
+// NewEditor is an editor that holds nothing.
+func NewEditor() *Editor { return &Editor{byID: map[string]*Item{}} }
+
+// ItemKind is what an item is.
+type ItemKind string
+
+// The kinds of items.
+const (
+	User    ItemKind = "user"
+	Agent   ItemKind = "agent"
+	Thought ItemKind = "thought"
+	Notice  ItemKind = "notice" // a thought that is tagged as one
+	Tool    ItemKind = "tool"   // a card
+)
+
+// Item is a message or a card.
+type Item struct {
+	Kind ItemKind
+	ID   string // of the message or the call
+	Text string // of a message
+
+	Severity, Code string // of a notice
+
+	Card *Card
+}
+
+// Card is a tool call.
+type Card struct {
+	Title     string
+	Kind      schema.ToolKind
+	Status    schema.ToolCallStatus
+	Content   []schema.ToolCallContent
+	Locations []schema.ToolCallLocation
+	RawInput  json.RawMessage
+	RawOutput json.RawMessage
+	Outcome   string // _meta.zuno.outcome, where the agent says one
+}
+
+// Text is the text that the card shows.
+func (c *Card) Text() (text string) {
+	for i := range c.Content {
+		if x := c.Content[i].Content; x != nil {
+			text += blockText(&x.Content)
+		}
+	}
+	return text
+}
+
+// Diffs are the changes that the card shows.
+func (c *Card) Diffs() (diffs []*schema.Diff) {
+	for i := range c.Content {
+		if d := c.Content[i].Diff; d != nil {
+			diffs = append(diffs, d)
+		}
+	}
+	return diffs
+}
+
+// Say shows a prompt of the user, which a live agent does not send back.
+func (e *Editor) Say(blocks ...schema.ContentBlock) {
+	it := &Item{Kind: User}
+	for i := range blocks {
+		it.Text += blockText(&blocks[i])
+	}
+	e.Items = append(e.Items, it)
+}
+
+type updateMeta struct {
+	Zuno struct {
+		Outcome string `json:"outcome"`
+		Notice  *struct {
+			Severity string `json:"severity"`
+			Code     string `json:"code"`
+		} `json:"notice"`
+	} `json:"zuno"`
+}
+
+// Apply folds an update.
+func (e *Editor) Apply(u schema.SessionUpdate) {
+	switch {
+	case u.ContentChunk != nil:
+		e.chunk(u.Kind, u.ContentChunk)
+	case u.ToolCall != nil:
+		t := u.ToolCall
+		e.card(t.ToolCallID).update(&schema.ToolCallUpdate{Title: t.Title, Kind: t.Kind, Status: t.Status, Content: t.Content,
+			Locations: t.Locations, RawInput: t.RawInput, RawOutput: t.RawOutput, Meta: t.Meta})
+	case u.ToolCallUpdate != nil:
+		e.card(u.ToolCallUpdate.ToolCallID).update(u.ToolCallUpdate)
+	case u.Plan != nil:
+		e.Plan = slices.Clone(u.Plan.Entries)
+	case u.AvailableCommandsUpdate != nil:
+		e.Commands = slices.Clone(u.AvailableCommandsUpdate.AvailableCommands)
+	case u.UsageUpdate != nil:
+		e.Usage = u.UsageUpdate
+	case u.SessionInfoUpdate != nil:
+		if title, ok := u.SessionInfoUpdate.Title.Value(); ok {
+			e.Title = title
+		}
+	}
+}
+
+// chunk goes to the message that it names; one without a name continues the last message of its kind.
+func (e *Editor) chunk(kind string, c *schema.ContentChunk) {
+	var m updateMeta
+	_ = json.Unmarshal(c.Meta, &m)
+	is := map[string]ItemKind{schema.UpdateUserMessageChunk: User, schema.UpdateAgentMessageChunk: Agent, schema.UpdateAgentThoughtChunk: Thought}[kind]
+	if n := m.Zuno.Notice; n != nil {
+		is = Notice
+	}
+	var it *Item
+	key := kind + " " + c.MessageID
+	if last := len(e.Items) - 1; c.MessageID != "" {
+		it = e.byID[key]
+	} else if last >= 0 && e.Items[last].Kind == is && is != Notice {
+		it = e.Items[last]
+	}
+	if it == nil {
+		it = &Item{Kind: is, ID: c.MessageID}
+		if n := m.Zuno.Notice; n != nil {
+			it.Severity, it.Code = n.Severity, n.Code
+		}
+		e.Items = append(e.Items, it)
+		if c.MessageID != "" {
+			e.byID[key] = it
+		}
+	}
+	it.Text += blockText(&c.Content)
+}
+
+func blockText(b *schema.ContentBlock) string {
+	switch {
+	case b.TextContent != nil:
+		return b.TextContent.Text
+	case b.ResourceLink != nil:
+		return "[" + b.ResourceLink.Name + "](" + b.ResourceLink.URI + ")"
+	case b.EmbeddedResource != nil && b.EmbeddedResource.Resource.Text != nil:
+		return "[" + b.EmbeddedResource.Resource.URI + "]\n" + *b.EmbeddedResource.Resource.Text
+	}
+	return "[" + b.Kind + "]"
+}
+
+func (e *Editor) card(id string) *Card {
+	it := e.byID["tool "+id]
+	if it == nil {
+		it = &Item{Kind: Tool, ID: id, Card: &Card{Status: schema.StatusPending, Kind: schema.KindOther}}
+		e.byID["tool "+id] = it
+		e.Items = append(e.Items, it)
+	}
+	return it.Card
+}
+
+// Card finds a card; nil where there is none.
+func (e *Editor) Card(id string) *Card {
+	if it := e.byID["tool "+id]; it != nil {
+		return it.Card
+	}
+	return nil
+}
+
+// update replaces what the update names and keeps the rest.
+func (c *Card) update(u *schema.ToolCallUpdate) {
+	if u.Title != "" {
+		c.Title = u.Title
+	}
+	if u.Kind != "" {
+		c.Kind = u.Kind
+	}
+	if u.Status != "" {
+		c.Status = u.Status
+	}
+	if u.Content != nil {
+		c.Content = u.Content
+	}
+	if u.Locations != nil {
+		c.Locations = u.Locations
+	}
+	if u.RawInput != nil {
+		c.RawInput = u.RawInput
+	}
+	if u.RawOutput != nil {
+		c.RawOutput = u.RawOutput
+	}
+	var m updateMeta
+	if json.Unmarshal(u.Meta, &m) == nil && m.Zuno.Outcome != "" {
+		c.Outcome = m.Zuno.Outcome
+	}
+}

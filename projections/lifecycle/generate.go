@@ -1,0 +1,3 @@
+package lifecycle
+
+//go:generate go test -run ^TestDocumentIsFresh$ -update
