@@ -203,7 +203,7 @@ var callFolds = folds{
 }
 
 // Files is what the session knows of the files that it read or changed: the digest under which it last saw each.
-// A path is a text, so a file is known by its path's salted digest.
+// A path is a text, so a file is known by the salted digest of its path with links followed.
 type Files struct {
 	Seen map[journal.Hash]FileState `json:"-"`
 }
@@ -218,9 +218,13 @@ func (f *Files) saw(e *event.File, m Meta) {
 	if f.Seen == nil {
 		f.Seen = map[journal.Hash]FileState{}
 	}
+	key := e.Path.Digest
+	if !e.Real.IsZero() {
+		key = e.Real.Digest
+	}
 	if e.Change == event.ChangeDelete {
-		delete(f.Seen, e.Path.Digest)
+		delete(f.Seen, key)
 		return
 	}
-	f.Seen[e.Path.Digest] = FileState{e.Digest, m.Commit}
+	f.Seen[key] = FileState{e.Digest, m.Commit}
 }

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 
 	"zuno/journal"
 )
@@ -25,31 +26,61 @@ func (k EntryKind) MarshalText() ([]byte, error) {
 
 // Entry names the event that holds a piece of the conversation; the text itself stays in the journal.
 type Entry struct {
-	Kind EntryKind `json:"kind"`
-	Place
+	Commit uint64    `json:"commit"`
+	Event  uint16    `json:"event"`
+	Kind   EntryKind `json:"kind"`
 }
 
-// Transcript is the conversation as the model sees it, in order: completed attempts only.
+// Transcript is the conversation as the model sees it, in order: completed attempts only. It grows by blocks, so that a long
+// session is never copied.
 type Transcript struct {
-	Entries []Entry `json:"entries"`
+	blocks [][]Entry // all full but the last
+	length int
 }
 
-func (t *Transcript) add(k EntryKind, p Place) { t.Entries = append(t.Entries, Entry{k, p}) }
+const transcriptBlock = 1 << 10
+
+// Len is the number of entries.
+func (t *Transcript) Len() int { return t.length }
+
+// At is entry i.
+func (t *Transcript) At(i int) Entry { return t.blocks[i/transcriptBlock][i%transcriptBlock] }
+
+// MarshalJSON is the list of entries.
+func (t Transcript) MarshalJSON() ([]byte, error) {
+	all := make([]Entry, 0, t.length)
+	for i := range t.length {
+		all = append(all, t.At(i))
+	}
+	return json.Marshal(all)
+}
+
+func (t *Transcript) add(k EntryKind, p Place) {
+	last := t.length / transcriptBlock
+	if last == len(t.blocks) {
+		t.blocks = append(t.blocks, make([]Entry, 0, transcriptBlock))
+	}
+	t.blocks[last] = append(t.blocks[last], Entry{p.Commit, p.Event, k})
+	t.length++
+}
 
 // cut takes back the parts of the attempt that began with commit from: the model's history keeps only completed ones.
 func (t *Transcript) cut(from uint64) {
-	n := len(t.Entries)
-	for n > 0 && (t.Entries[n-1].Kind == EntryText || t.Entries[n-1].Kind == EntryReasoning) && t.Entries[n-1].Commit >= from {
-		n--
+	for t.length > 0 {
+		e := t.At(t.length - 1)
+		if e.Kind != EntryText && e.Kind != EntryReasoning || e.Commit < from {
+			return
+		}
+		t.length--
+		last := t.length / transcriptBlock
+		t.blocks[last] = t.blocks[last][:t.length%transcriptBlock]
 	}
-	t.Entries = t.Entries[:n]
 }
 
 // ChainParts extends the digest over a response's parts by one part's text digest.
-func ChainParts(sum, digest journal.Hash) (out journal.Hash) {
-	h := sha256.New()
-	h.Write(sum[:])
-	h.Write(digest[:])
-	h.Sum(out[:0])
-	return out
+func ChainParts(sum, digest journal.Hash) journal.Hash {
+	var both [2 * len(sum)]byte
+	copy(both[:], sum[:])
+	copy(both[len(sum):], digest[:])
+	return sha256.Sum256(both[:])
 }

@@ -10,8 +10,10 @@ import (
 
 // Initialize is the first request of a connection.
 func (c *Client) Initialize(ctx context.Context) (r schema.InitializeResponse, err error) {
-	err = c.Call(ctx, schema.MethodInitialize, schema.InitializeRequest{ProtocolVersion: schema.ProtocolVersion,
-		ClientInfo: &schema.Implementation{Name: "zuno-client", Version: "1"}}, &r)
+	err = c.Call(ctx, schema.MethodInitialize, schema.InitializeRequest{
+		ProtocolVersion: schema.ProtocolVersion,
+		ClientInfo:      &schema.Implementation{Name: "zuno-client", Version: "1"},
+	}, &r)
 	return r, err
 }
 

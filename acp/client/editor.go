@@ -103,8 +103,10 @@ func (e *Editor) Apply(u schema.SessionUpdate) {
 		e.chunk(u.Kind, u.ContentChunk)
 	case u.ToolCall != nil:
 		t := u.ToolCall
-		e.card(t.ToolCallID).update(&schema.ToolCallUpdate{Title: t.Title, Kind: t.Kind, Status: t.Status, Content: t.Content,
-			Locations: t.Locations, RawInput: t.RawInput, RawOutput: t.RawOutput, Meta: t.Meta})
+		e.card(t.ToolCallID).update(&schema.ToolCallUpdate{
+			Title: t.Title, Kind: t.Kind, Status: t.Status, Content: t.Content,
+			Locations: t.Locations, RawInput: t.RawInput, RawOutput: t.RawOutput, Meta: t.Meta,
+		})
 	case u.ToolCallUpdate != nil:
 		e.card(u.ToolCallUpdate.ToolCallID).update(u.ToolCallUpdate)
 	case u.Plan != nil:

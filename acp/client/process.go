@@ -58,8 +58,10 @@ type Update struct {
 
 // Start starts the agent in a process group of its own, so that a signal to this process's group does not reach it.
 func Start(c Config) (*Client, error) {
-	x := &Client{policy: c.Permission, onUpdate: c.OnUpdate, tap: c.Tap, editors: map[string]*Editor{}, asking: map[*question]struct{}{},
-		changed: make(chan struct{}), exited: make(chan struct{})}
+	x := &Client{
+		policy: c.Permission, onUpdate: c.OnUpdate, tap: c.Tap, editors: map[string]*Editor{}, asking: map[*question]struct{}{},
+		changed: make(chan struct{}), exited: make(chan struct{}),
+	}
 	x.cmd = exec.Command(c.Binary, c.Args...)
 	x.cmd.Env, x.cmd.Dir, x.cmd.Stderr = c.Env, c.Dir, &x.stderr
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -120,6 +120,7 @@ func rank(dir string) (n int, family string) {
 		{"tools", 60},
 		{"internal/engine", 70},
 		{"acp", 80},
+		{"internal/demo", 85}, // speaks to the agent as an editor does
 		{"cmd", 90},
 		// Beside the chain, and above the catalogue of events only.
 		{"internal/model", 22},
@@ -206,6 +207,8 @@ var exceptions = []exception{
 	{"acp/wire/queue.go", "time", "the deadline of a peer that does not read; a test clock must not close a real pipe"},
 	{"acp/wire/stream.go", "time", "the same deadline while the last messages drain"},
 	{"tools/shell/run.go", "time", "the hard ceiling and the cooperative stop of real processes"},
+	{"tools/shell/output.go", "time", "how often a running command's output is looked at; live output is shown and never recorded"},
+	{"internal/demo/processes.go", "time", "how often the demonstration looks for the end of a real process"},
 	{"tools/shell/process_linux.go", "time", "how long left processes are looked for"},
 	{"tools/shell/process_linux.go", "random", "a mark by which a command's processes are found again; it is given to them and never recorded"},
 	{"tools/files/write.go", "random", "the name of the half file that becomes the real one by renaming"},

@@ -245,6 +245,9 @@ func settlement(r *tools.Result) event.CallSettled {
 		Output: event.OptionalText(r.Output), Raw: event.OptionalText(string(r.Raw))}
 	for _, f := range r.Files {
 		ef := event.File{Path: event.NewText(f.Path), Change: event.Change(f.Change), Digest: f.Digest, Size: f.Size, Diff: f.HasDiff}
+		if f.Resolved != "" && f.Resolved != f.Path {
+			ef.Real = event.NewText(f.Resolved)
+		}
 		if f.HasDiff {
 			ef.Old, ef.New = event.OptionalText(f.Old), event.OptionalText(f.New)
 		}

@@ -30,7 +30,8 @@ type Verification struct {
 	Dropped  uint64       `json:"dropped"`         // texts of which only digest and size are left
 	Match    uint64       `json:"match,omitempty"` // the commit that has the expected hash
 	Expected string       `json:"expected,omitempty"`
-	Reason   string       `json:"reason,omitempty"` // why it is damaged or could not be read
+	FirstBad uint64       `json:"first_bad,omitempty"` // commit of a damaged journal
+	Reason   string       `json:"reason,omitempty"`    // why it is damaged or could not be read
 }
 
 // ParseHead reads a head as it is printed: the hex digits of a commit's hash. Its error is [*BadHead].

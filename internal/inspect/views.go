@@ -98,9 +98,10 @@ type Entry struct {
 
 func transcriptOf(r *Replay, s *projections.Session) ([]Entry, error) {
 	out := []Entry{}
-	for _, x := range s.Transcript.Entries {
+	for i := range s.Transcript.Len() {
+		x := s.Transcript.At(i)
 		e := Entry{Entry: x}
-		p, err := r.event(x.Place)
+		p, err := r.event(projections.Place{Commit: x.Commit, Event: x.Event})
 		if err != nil {
 			return nil, err
 		}

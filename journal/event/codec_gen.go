@@ -645,6 +645,9 @@ func (x *File) EncodeMsg(e *Encoder) {
 	if !x.Path.IsZero() {
 		n++
 	}
+	if !x.Real.IsZero() {
+		n++
+	}
 	if x.Change != "" {
 		n++
 	}
@@ -667,6 +670,10 @@ func (x *File) EncodeMsg(e *Encoder) {
 	if !x.Path.IsZero() {
 		e.String("path")
 		e.Text(x.Path)
+	}
+	if !x.Real.IsZero() {
+		e.String("real")
+		e.Text(x.Real)
 	}
 	if x.Change != "" {
 		e.String("change")
@@ -700,6 +707,8 @@ func (x *File) DecodeMsg(r *Reader) {
 		switch string(r.Bytes()) {
 		case "path":
 			x.Path = r.Text()
+		case "real":
+			x.Real = r.Text()
 		case "change":
 			x.Change = Change(r.Word())
 		case "digest":
@@ -722,6 +731,7 @@ func (x *File) DecodeMsg(r *Reader) {
 func (x *File) IsZero() bool {
 	return true &&
 		!(!x.Path.IsZero()) &&
+		!(!x.Real.IsZero()) &&
 		!(x.Change != "") &&
 		!(x.Digest != (journal.Hash{})) &&
 		!(x.Size != 0) &&

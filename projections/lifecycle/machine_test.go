@@ -18,7 +18,7 @@ func edge(m *Machine, s State, t Trigger) (to string, ok bool) {
 	return "", false
 }
 
-// foreign are the triggers of all machines and one that no machine has: each machine must refuse those of others too.
+// allTriggers are those of all machines and one that no machine has: each machine must refuse those of others too.
 func allTriggers() (out []Trigger) {
 	for _, m := range Machines() {
 		for _, t := range m.Triggers() {

@@ -164,7 +164,7 @@ describe("sessions", () => {
     const scratch = new Scratch(t);
     scratch.script([]);
     const client = await scratch.start();
-    const server = { name: "marker-server", command: "touch", args: [scratch.path("started")], env: [] };
+    const server = { name: "marker-server", command: "/usr/bin/touch", args: [scratch.path("started")], env: [] };
     const { sessionId } = await client.newSession(scratch.work, { mcpServers: [server] });
     const isNotice = (u) => u._meta?.zuno?.notice !== undefined;
     const notice = await client.update(sessionId, isNotice, "the notice");
