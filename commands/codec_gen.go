@@ -734,67 +734,6 @@ func (x *StartRequest) IsZero() bool {
 }
 
 // EncodeMsg writes x.
-func (x *RecordPart) EncodeMsg(e *event.Encoder) {
-	n := 0
-	if x.Request != "" {
-		n++
-	}
-	if x.Attempt != 0 {
-		n++
-	}
-	if x.Kind != "" {
-		n++
-	}
-	if !x.Text.IsZero() {
-		n++
-	}
-	e.Map(n)
-	if x.Request != "" {
-		e.String("request")
-		e.String(x.Request)
-	}
-	if x.Attempt != 0 {
-		e.String("attempt")
-		e.Uint(x.Attempt)
-	}
-	if x.Kind != "" {
-		e.String("kind")
-		e.String(string(x.Kind))
-	}
-	if !x.Text.IsZero() {
-		e.String("text")
-		e.Text(x.Text)
-	}
-}
-
-// DecodeMsg reads x, which must be zero.
-func (x *RecordPart) DecodeMsg(r *event.Reader) {
-	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
-		switch string(r.Bytes()) {
-		case "request":
-			x.Request = r.String()
-		case "attempt":
-			x.Attempt = r.Uint()
-		case "kind":
-			x.Kind = event.PartKind(r.Word())
-		case "text":
-			x.Text = r.Text()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-// IsZero says that x has no field set.
-func (x *RecordPart) IsZero() bool {
-	return true &&
-		!(x.Request != "") &&
-		!(x.Attempt != 0) &&
-		!(x.Kind != "") &&
-		!(!x.Text.IsZero())
-}
-
-// EncodeMsg writes x.
 func (x *CompleteResponse) EncodeMsg(e *event.Encoder) {
 	n := 0
 	if x.Request != "" {

@@ -77,7 +77,7 @@ func recoverSession(v *projections.View, c *RecoverSession, at Stamp) Decision {
 	}
 	fault := event.Failure{Code: "interrupted", Reason: event.NewText("the agent's process ended while this ran")}
 	if r := t.Request; r != nil && r.Open {
-		out = append(out, &event.ResponseCut{Request: r.ID, Attempt: r.Attempt, Reason: event.CutInterrupted})
+		out = append(out, &event.ResponseCut{Request: r.ID, Attempt: r.Attempt, Reason: event.CutInterrupted, Entry: r.Entry, Conditional: r.Whether})
 	}
 	out = append(out, endTurn(s, t, "failed", "", fault)...)
 	waiting := uint64(0)

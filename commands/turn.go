@@ -17,12 +17,14 @@ type StartRequest struct {
 }
 
 // RecordPart saves a piece of a response that has been shown.
-type RecordPart struct {
-	Request string         `msgpack:"request"`
-	Attempt uint64         `msgpack:"attempt"`
-	Kind    event.PartKind `msgpack:"kind"`
-	Text    event.Text     `msgpack:"text"`
-}
+// It has the fields of its event.
+type RecordPart event.ResponsePart
+
+// EncodeMsg writes the command as its event is written.
+func (c *RecordPart) EncodeMsg(e *event.Encoder) { (*event.ResponsePart)(c).EncodeMsg(e) }
+
+// DecodeMsg reads it.
+func (c *RecordPart) DecodeMsg(r *event.Reader) { (*event.ResponsePart)(c).DecodeMsg(r) }
 
 // CompleteResponse ends an attempt whose stream had its finish marker. Parts are those not recorded yet.
 type CompleteResponse struct {
@@ -129,7 +131,7 @@ func recordPart(v *projections.View, c *RecordPart, at Stamp) Decision {
 	if _, _, r := openRequest(v.Root, c.Request, c.Attempt); r != nil {
 		return Decision{Refusal: r}
 	}
-	return events(&event.ResponsePart{Request: c.Request, Attempt: c.Attempt, Kind: c.Kind, Text: c.Text})
+	return events((*event.ResponsePart)(c))
 }
 
 // lastParts makes the events of the parts that end with the attempt, and the digest over all of its parts.
@@ -151,9 +153,8 @@ func completeResponse(v *projections.View, c *CompleteResponse, at Stamp) Decisi
 	out, sum := lastParts(r, c.Parts)
 	out = append(out, &event.ResponseCompleted{Request: r.ID, Attempt: r.Attempt, Finish: c.Finish, Usage: c.Usage,
 		Calls: uint64(len(c.Calls)), Parts: sum, Entry: c.Entry, Conditional: c.Conditional})
-	asked := false
 	for i := range c.Calls {
-		out = append(out, requestCall(v, t, r, &c.Calls[i], uint64(i+1), &asked, at)...)
+		out = append(out, requestCall(v, t, r, &c.Calls[i], uint64(i+1))...)
 	}
 	switch {
 	case t.Cancelling:

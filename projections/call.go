@@ -61,6 +61,14 @@ func (c *Calls) must(id string) (*Call, error) {
 	return nil, impossible("call %s is not open", id)
 }
 
+// unasked finds an open call about which no question is pending: nothing happens to a call while its question waits.
+func (s *Session) unasked(id string) (*Call, error) {
+	if p := s.Permissions.Of(id); p != nil {
+		return nil, impossible("call %s moved while question %s is pending", id, p.ID)
+	}
+	return s.Calls.must(id)
+}
+
 func (c *Calls) finish(x *Call, commit uint64) {
 	x.Settled = commit
 	for i, o := range c.Open {
@@ -119,8 +127,15 @@ func (p *Permissions) drop(id string, v event.Verdict) {
 
 var callFolds = folds{
 	on(func(v *View, s *Session, m Meta, e *event.CallRequested) error {
-		if _, err := s.Turns.active(e.Turn); err != nil {
+		t, err := s.Turns.active(e.Turn)
+		if err != nil {
 			return err
+		}
+		if r := t.Request; r == nil || r.Open || r.ID != e.Request || r.Attempt != e.Attempt {
+			return impossible("call %s of request %s, which is not the response that was just completed", e.ID, e.Request)
+		}
+		if s.Calls.Get(e.ID) != nil {
+			return impossible("call %s requested twice", e.ID)
 		}
 		x := &Call{ID: e.ID, Turn: e.Turn, Request: e.Request, Position: e.Position, Tool: e.Tool, Declaration: e.Declaration,
 			Permission: e.Permission, State: lifecycle.Call.Initial, Requested: m.place()}
@@ -132,7 +147,7 @@ var callFolds = folds{
 		return nil
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.CallBlocked) error {
-		x, err := s.Calls.must(e.ID)
+		x, err := s.unasked(e.ID)
 		if err != nil {
 			return err
 		}
@@ -142,7 +157,7 @@ var callFolds = folds{
 		return move(lifecycle.Call, &x.State, lifecycle.CallBlock, e.ID)
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.PermissionAsked) error {
-		x, err := s.Calls.must(e.Call)
+		x, err := s.unasked(e.Call)
 		if err != nil {
 			return err
 		}
@@ -154,8 +169,8 @@ var callFolds = folds{
 		return move(lifecycle.Call, &x.State, lifecycle.CallAsk, e.Call)
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.PermissionAnswered) error {
-		if s.Permissions.Get(e.ID) == nil {
-			return impossible("permission %s is not pending", e.ID)
+		if p := s.Permissions.Get(e.ID); p == nil || p.Call != e.Call {
+			return impossible("permission %s is not pending for call %s", e.ID, e.Call)
 		}
 		s.Permissions.drop(e.ID, e.Verdict)
 		if x := s.Calls.Get(e.Call); x != nil {
@@ -164,7 +179,7 @@ var callFolds = folds{
 		return nil
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.CallAbandoned) error {
-		x, err := s.Calls.must(e.ID)
+		x, err := s.unasked(e.ID)
 		if err != nil {
 			return err
 		}
@@ -174,7 +189,7 @@ var callFolds = folds{
 		return move(lifecycle.Call, &x.State, lifecycle.CallAbandon, e.ID)
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.CallStarted) error {
-		x, err := s.Calls.must(e.ID)
+		x, err := s.unasked(e.ID)
 		if err != nil {
 			return err
 		}

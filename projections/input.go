@@ -106,10 +106,12 @@ var inputFolds = folds{
 		if err != nil {
 			return err
 		}
-		x.Turn, x.AppliedAt, x.UpdatedAt = e.Turn, m.At, m.At
-		if t := s.Turns.Active; t != nil && t.ID == e.Turn {
-			t.Inputs = append(t.Inputs, e.Input)
+		t, err := s.Turns.active(e.Turn)
+		if err != nil {
+			return err
 		}
+		x.Turn, x.AppliedAt, x.UpdatedAt = e.Turn, m.At, m.At
+		t.Inputs = append(t.Inputs, e.Input)
 		return move(lifecycle.Input, &x.State, lifecycle.InputApplied, e.Input)
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.InputSettled) error {

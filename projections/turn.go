@@ -35,6 +35,8 @@ type Request struct {
 	Calls    uint64       `json:"calls"`
 	Parts    uint64       `json:"parts"` // recorded parts of this attempt
 	PartsSum journal.Hash `json:"-"`     // SHA-256 over their digests, chained
+	Entry    uint64       `json:"-"`     // of the scripted model, once a part has told
+	Whether  bool         `json:"-"`     // that entry has a condition
 	Started  uint64       `json:"started"`
 }
 
@@ -112,6 +114,9 @@ var turnFolds = folds{
 			return err
 		}
 		r.Parts++
+		if e.Entry != 0 {
+			r.Entry, r.Whether = e.Entry, e.Conditional
+		}
 		r.PartsSum = ChainParts(r.PartsSum, e.Text.Digest)
 		kind := EntryText
 		if e.Kind == event.PartReasoning {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"os"
@@ -31,10 +30,6 @@ func (g *globals) logger(dirs config.Dirs) *slog.Logger {
 		}
 		return a
 	}}))
-}
-
-func trace(log *slog.Logger, msg string, args ...any) {
-	log.Log(context.Background(), levelTrace, msg, args...)
 }
 
 // both writes to two places; a failure of one does not keep the record from the other.

@@ -198,7 +198,7 @@ func lastCard(e *client.Editor) (c *client.Card) {
 // resume starts the agent again and looks at what it knows.
 func (s *show) resume(ctx context.Context) error {
 	s.p.title("3. It is started again, and the editor loads the session")
-	s.p.mute = true // the history has been drawn
+	s.p.silence() // the history has been drawn
 	if err := s.start(ctx); err != nil {
 		return err
 	}
@@ -208,9 +208,8 @@ func (s *show) resume(ctx context.Context) error {
 	var items []*client.Item
 	s.agent.Look(s.session, func(e *client.Editor) {
 		items = append(items, e.Items...)
-		s.p.shown = len(e.Items)
+		s.p.goOn(len(e.Items))
 	})
-	s.p.mute = false
 	var prompts []string
 	var notice, uncertain string
 	for i, it := range items {

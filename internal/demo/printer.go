@@ -51,6 +51,16 @@ func (p *printer) block(indent, text string) {
 	p.locked(func() { p.lines(indent, text, 0) })
 }
 
+// silence keeps items from being printed.
+func (p *printer) silence() {
+	p.locked(func() { p.mute = true })
+}
+
+// goOn prints items again, those after the first n.
+func (p *printer) goOn(n int) {
+	p.locked(func() { p.mute, p.shown, p.open = false, n, false })
+}
+
 // draw prints what is new. An item is complete when another one follows or all is set, a card when it has ended.
 func (p *printer) draw(e *client.Editor, all bool) {
 	p.mu.Lock()

@@ -207,9 +207,15 @@ func (h *Host) Open(ctx context.Context, id string) (*Session, error) {
 	}
 	for {
 		h.mu.Lock()
-		if s := h.sessions[id]; s != nil {
+		if s := h.sessions[id]; s != nil && !s.lost.Load() {
 			h.mu.Unlock()
 			return s, nil
+		} else if s != nil { // it may append no more: only a fresh opening knows what is on disk
+			h.mu.Unlock()
+			if err := h.Close(ctx, id, "close"); err != nil {
+				h.log.Warn("session given up", "session", id, "error", err)
+			}
+			continue
 		}
 		wait := h.opening[id]
 		if wait == nil {
@@ -372,7 +378,7 @@ func (h *Host) installation() (string, error) {
 			return strings.TrimSpace(string(b)), nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("data folder %s cannot be read: %w", h.data, err)
+			return "", fmt.Errorf("data folder %s cannot be used (set ZUNO_DATA_DIR to one that can): %w", h.data, err)
 		}
 		if err := h.makeInstallation(path); err != nil {
 			return "", fmt.Errorf("data folder %s cannot be written (set ZUNO_DATA_DIR to one that can): %w", h.data, err)

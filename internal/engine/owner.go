@@ -87,6 +87,12 @@ func (s *Session) settle(batch []*request) {
 			if len(commits) > 0 {
 				s.append(commits, batch[start:i], answers[start:i])
 			}
+			for ; start < i; start++ {
+				if batch[start].call != nil {
+					batch[start].call()
+				}
+				batch[start].done <- answers[start]
+			}
 			s.refold()
 			commits = nil
 			answers[i].err = &commands.Refusal{Code: commands.CodeInternal, Reason: "internal error: " + defect.Error(), Next: "nothing was written; please report this with the log"}
@@ -217,6 +223,7 @@ func (s *Session) append(commits []*journal.Commit, batch []*request, answers []
 		}
 		if errors.Is(err, journal.ErrUnknownOutcome) {
 			s.broken = err
+			s.lost.Store(true)
 			return
 		}
 		s.refold()
@@ -247,6 +254,7 @@ func (s *Session) append(commits []*journal.Commit, batch []*request, answers []
 func (s *Session) refold() {
 	if err := s.fold(); err != nil {
 		s.broken = fmt.Errorf("session %s cannot be read back: %w", s.ID, err)
+		s.lost.Store(true)
 		s.host.log.Error("refold failed", "session", s.ID, "error", err)
 	}
 }

@@ -36,17 +36,22 @@ func (s *Session) performRequest(e *effect) {
 		_ = s.report(e, "fail", o.Commit, failed(started, &model.Error{Code: "internal", Reason: "the conversation cannot be read back from the journal"}))
 		return
 	}
-	st2 := newStream(s, e, started, o.Commit)
-	resp, err := s.settings.Provider.Stream(e.ctx, req, st2.emit)
-	parts := st2.end()
+	shown := newStream(s, e, started, o.Commit)
+	resp, err := s.settings.Provider.Stream(e.ctx, req, shown.emit)
+	parts := shown.end()
 	switch {
 	case err == nil:
 		_ = s.report(e, "complete", o.Commit, &commands.CompleteResponse{Request: started.ID, Attempt: started.Attempt, Finish: resp.Finish,
 			Usage: event.Usage(resp.Usage), Parts: parts, Calls: s.resolveCalls(started, policy, resp.Calls), Entry: resp.Entry, Conditional: resp.Conditional})
 	case e.ctx.Err() != nil:
-		_ = s.report(e, "cut", o.Commit, &commands.CutResponse{Request: started.ID, Attempt: started.Attempt, Reason: event.CutCancelled, Parts: parts, Calls: st2.cards})
+		var cut *model.Cut
+		if errors.As(err, &cut) && cut.Entry != 0 {
+			shown.entry, shown.conditional = cut.Entry, cut.Conditional
+		}
+		_ = s.report(e, "cut", o.Commit, &commands.CutResponse{Request: started.ID, Attempt: started.Attempt, Reason: event.CutCancelled, Parts: parts, Calls: shown.cards,
+			Entry: shown.entry, Conditional: shown.conditional})
 	default:
-		s.reportFailure(e, o.Commit, started, parts, st2.cards, err)
+		s.reportFailure(e, o.Commit, started, parts, shown.cards, err)
 	}
 }
 

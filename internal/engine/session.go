@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"zuno/commands"
 	"zuno/journal"
@@ -48,6 +49,8 @@ type Session struct {
 		digest journal.Hash
 		text   string
 	}
+
+	lost atomic.Bool // broken, as others see it
 
 	mu        sync.Mutex // guards what follows
 	observers []Observer

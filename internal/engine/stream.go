@@ -37,6 +37,9 @@ type stream struct {
 	cards   []event.CutCall
 	cancel  []func() // timers
 	over    bool
+
+	entry       uint64 // of the scripted model
+	conditional bool
 }
 
 func newStream(s *Session, e *effect, r *event.RequestStarted, cause uint64) *stream {
@@ -50,6 +53,9 @@ func (st *stream) emit(c model.Chunk) error {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if c.Entry != 0 {
+		st.entry, st.conditional = c.Entry, c.Conditional
+	}
 	switch c.Kind {
 	case model.ChunkText:
 		st.text(event.PartText, c.Text)
@@ -174,7 +180,7 @@ func (st *stream) commit(n int) {
 	part := st.take(n)
 	st.parts++
 	if _, err := st.s.do(context.Background(), st.s.commandID(st.e, "part"+strconv.Itoa(st.parts)), "engine", st.cause,
-		&commands.RecordPart{Request: st.request.ID, Attempt: st.request.Attempt, Kind: part.Kind, Text: part.Text}); err != nil {
+		&commands.RecordPart{Request: st.request.ID, Attempt: st.request.Attempt, Kind: part.Kind, Text: part.Text, Entry: st.entry, Conditional: st.conditional}); err != nil {
 		st.s.host.log.Error("part not recorded", "session", st.s.ID, "error", err)
 	}
 	if st.shown.Len() > 0 {

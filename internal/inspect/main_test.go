@@ -54,7 +54,7 @@ const script = `responses:
   text: "Let me look."
   calls:
     - tool: shell
-      args: {command: "pwd; pwd | cksum; echo done"}
+      args: {command: "pwd; pwd | sha256sum; echo done"}
     - tool: write
       args: {filePath: "${cwd}/notes.txt", content: "one\ntwo\n"}
     - tool: read

@@ -63,10 +63,17 @@ func (r *Replay) tell(b *strings.Builder, stream string, views []view, s *projec
 			continue
 		}
 		b.WriteByte('\n')
+		if more := len(t.rows) - most; more > 0 && len(views) > 1 {
+			fmt.Fprintf(b, "  … %d earlier ones: --view %s shows all\n", more, v.name)
+			t.rows = t.rows[more:]
+		}
 		t.write(b, "  ")
 	}
 	return nil
 }
+
+// most is how many rows a view shows among all others.
+const most = 50
 
 // line is the most characters of a text in a table.
 const line = 100

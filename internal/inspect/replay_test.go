@@ -38,8 +38,10 @@ func TestReplayUntil(t *testing.T) {
 	}
 	got := strings.Join(then, "\n")
 	got = regexp.MustCompile(`(call|cycle)_[0-9a-z]+ `).ReplaceAllString(got+" ", "${1}_x ")
-	for _, want := range []string{"commit 1\ncalls  none\nexecution\n  state     ready\n", "shell  requested  commit", "shell  started  ", "shell  settled_ok ", "write  started",
-		"read   settled_error (NotFound)", "state     completed, phase completed"} {
+	for _, want := range []string{
+		"commit 1\ncalls  none\nexecution\n  state     ready\n", "shell  requested  commit", "shell  started  ", "shell  settled_ok ", "write  started",
+		"read   settled_error (NotFound)", "state     completed, phase completed",
+	} {
 		if !strings.Contains(regexp.MustCompile(` +`).ReplaceAllString(got, " "), regexp.MustCompile(` +`).ReplaceAllString(want, " ")) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
@@ -140,8 +142,10 @@ func TestNormalize(t *testing.T) {
 			t.Errorf("not JSON: %s", line)
 		}
 	}
-	for _, want := range []string{`I am in ${cwd}, below ${worktree}.`, `"id":"inp_1"`, `"id":"call_3"`, `"run":"run_1"`, `"session":"ses_1"`, `"build":"${build}"`, `"installation":"${installation}"`, `"at":"${time}"`,
-		`"digest":"${digest}"`, `${data}/sessions/ses_1/out/call_1.out`} {
+	for _, want := range []string{
+		`I am in ${cwd}, below ${worktree}.`, `"id":"inp_1"`, `"id":"call_3"`, `"run":"run_1"`, `"session":"ses_1"`, `"build":"${build}"`, `"installation":"${installation}"`, `"at":"${time}"`,
+		`"digest":"${digest}"`, `${data}/sessions/ses_1/out/call_1.out`,
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the export lacks %s", want)
 		}
@@ -210,16 +214,39 @@ func TestEveryViewForPeople(t *testing.T) {
 		), journal.Event{Stream: 2, Type: "session.input.admitted.1", Payload: []byte{0x81, 0xa2, 'i', 'd', 0xa5, 'i', 'n', 'p', '_', 'z'}})
 	})
 	out := regexp.MustCompile(` +`).ReplaceAllString(p.ok("replay", id), " ")
-	for _, want := range []string{"inp_b applied user, queue", "turn_b running, being stopped from commit", "call_a shell settled_uncertain commit", " ask, answered allow side_effecting",
-		"call_b shell blocked (denied)", "call_c shell asking", "perm_a allow commit", "perm_c pending commit", "ctl_a cancel by user commit", `warning interrupted it was \u001b[31mcut\u202e short`,
+	for _, want := range []string{
+		"inp_b applied user, queue", "turn_b running, being stopped from commit", "call_a shell settled_uncertain commit", " ask, answered allow side_effecting",
+		"call_b shell blocked (denied)", "call_c shell asking", "perm_a allow commit", "perm_c pending commit", "ctl_a cancel by user commit", `warning interrupted it was \x1b[31mcut\u202e short`,
 		"state paused, phase paused", "gate uncertain, raised by commit", "user again please [resource_link file:///x]", "result blocked: denied: the policy denies it", "result uncertain, SIGKILL: nobody knows",
-		"stream 2: inputs\n inp_z admitted"} {
+		"stream 2: inputs\n inp_z admitted",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
 	if out := p.ok("replay", id, "--json"); !strings.Contains(out, `"children": {`) || !json.Valid([]byte(out)) {
 		t.Error("the second stream is missing in JSON")
+	}
+}
+
+// Among all views a long one shows its end, by itself all of it.
+//
+// spec: D018
+func TestLongViews(t *testing.T) {
+	p := newPlace(t, "one")
+	id := p.run("hello", "1")
+	extend(t, p.folder(id), func(texts *journal.Texts) []journal.Event {
+		var notices []event.Payload
+		for i := range most + 10 {
+			notices = append(notices, &event.NoticeRaised{ID: fmt.Sprintf("note_%d", i), Severity: "info", Code: fmt.Sprintf("code%03d", i), Text: event.NewText("so")})
+		}
+		return encoded(t, texts, notices...)
+	})
+	if out := p.ok("replay", id); !strings.Contains(out, "  … 10 earlier ones: --view notices shows all\n") || strings.Contains(out, "code009") || !strings.Contains(out, "code010") {
+		t.Errorf("%s", out)
+	}
+	if out := p.ok("replay", id, "--view", "notices"); strings.Count(out, "code") != most+10 {
+		t.Errorf("%s", out)
 	}
 }
 
@@ -259,7 +286,7 @@ func TestPathsAreReplacedAsPaths(t *testing.T) {
 // spec: D018
 func TestShort(t *testing.T) {
 	for in, want := range map[string]string{
-		" a \n\n b\t": "a b", "abcdefgh": "abcde…", "abcde": "abcde", "\x1b[0m": `\u001b[0m`, "\xff": `\xff`, "a\u202eb": `a\u202eb`, "üüüüü ": "üüüüü", "": "", "\ufffd": "\ufffd",
+		" a \n\n b\t": "a b", "abcdefgh": "abcde…", "abcde": "abcde", "\x1b[0m": `\x1b[0m`, "\xff": `\xff`, "a\u202eb": `a\u202eb`, "üüüüü ": "üüüüü", "": "", "\ufffd": "\ufffd",
 	} {
 		if got := short(in, 5); got != want {
 			t.Errorf("%q becomes %q", in, got)

@@ -16,7 +16,7 @@ import (
 // view is one of the things that can be asked for by name.
 type view struct {
 	name string
-	// of gives the value, which is what JSON shows. s is the stream; the views above the line do not read it.
+	// of gives the value, which is what JSON shows. s is the stream that it is of.
 	of func(r *Replay, s *projections.Session) (any, error)
 	// tell writes it for people: rows under its heading.
 	tell func(t *table, v any)

@@ -83,6 +83,9 @@ type Chunk struct {
 	Index  int    // which call, from 0
 	CallID string // the provider's own id of a call
 	Tool   string
+	// Entry and Conditional are as in Response: so that a response that is broken off is still known to have used its entry.
+	Entry       uint64
+	Conditional bool
 }
 
 // Call is a complete tool call of a response. Args is what the model wrote, valid JSON or not.
@@ -152,6 +155,10 @@ type Cut struct {
 	// Entry and Conditional are as in Response.
 	Entry       uint64
 	Conditional bool
+	Cause       error // of a stream that the caller broke off; nil otherwise
 }
+
+// Unwrap is what broke the stream off, where that is known: an error of emit, or that of ctx.
+func (c *Cut) Unwrap() error { return c.Cause }
 
 func (c *Cut) Error() string { return "the response was cut off: " + c.Reason }

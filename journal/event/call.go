@@ -138,8 +138,8 @@ const (
 
 // File is a file that a call read or changed. Digest is SHA-256 of its content afterwards.
 type File struct {
-	Path   Text         `msgpack:"path" json:"path"`     // as the user knows it
-	Real   Text         `msgpack:"real" json:"real"`     // with its links followed, where that differs
+	Path   Text         `msgpack:"path" json:"path"` // as the user knows it
+	Real   Text         `msgpack:"real" json:"real"` // with its links followed, where that differs
 	Change Change       `msgpack:"change" json:"change"`
 	Digest journal.Hash `msgpack:"digest" json:"digest"`
 	Size   uint64       `msgpack:"size" json:"size"`

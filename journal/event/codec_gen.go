@@ -2218,6 +2218,12 @@ func (x *ResponsePart) EncodeMsg(e *Encoder) {
 	if !x.Text.IsZero() {
 		n++
 	}
+	if x.Entry != 0 {
+		n++
+	}
+	if x.Conditional {
+		n++
+	}
 	e.Map(n)
 	if x.Request != "" {
 		e.String("request")
@@ -2235,6 +2241,14 @@ func (x *ResponsePart) EncodeMsg(e *Encoder) {
 		e.String("text")
 		e.Text(x.Text)
 	}
+	if x.Entry != 0 {
+		e.String("entry")
+		e.Uint(x.Entry)
+	}
+	if x.Conditional {
+		e.String("conditional")
+		e.Bool(x.Conditional)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -2249,6 +2263,10 @@ func (x *ResponsePart) DecodeMsg(r *Reader) {
 			x.Kind = PartKind(r.Word())
 		case "text":
 			x.Text = r.Text()
+		case "entry":
+			x.Entry = r.Uint()
+		case "conditional":
+			x.Conditional = r.Bool()
 		default:
 			r.Skip()
 		}
@@ -2261,7 +2279,9 @@ func (x *ResponsePart) IsZero() bool {
 		!(x.Request != "") &&
 		!(x.Attempt != 0) &&
 		!(x.Kind != "") &&
-		!(!x.Text.IsZero())
+		!(!x.Text.IsZero()) &&
+		!(x.Entry != 0) &&
+		!(x.Conditional)
 }
 
 // EncodeMsg writes x.

@@ -52,6 +52,9 @@ type ResponsePart struct {
 	Attempt uint64   `msgpack:"attempt" json:"attempt"`
 	Kind    PartKind `msgpack:"kind" json:"kind"`
 	Text    Text     `msgpack:"text" json:"text"`
+	// Entry and Conditional are as in ResponseCompleted.
+	Entry       uint64 `msgpack:"entry" json:"entry,omitempty"`
+	Conditional bool   `msgpack:"conditional" json:"conditional,omitempty"`
 }
 
 // Usage counts the tokens of one response. What the provider did not say is nil, which is not zero.

@@ -60,7 +60,7 @@ func (p *provider) Stream(ctx context.Context, r *model.Request, emit func(model
 			"entry %d of the script %s expects %q, which the messages since the last response do not contain",
 			e.number, p.script.name, missing)}
 	}
-	s := stream{ctx: ctx, emit: emit, clock: p.clock, value: p.values(r)}
+	s := stream{ctx: ctx, emit: emit, clock: p.clock, value: p.values(r), entry: e.number, conditional: conditional}
 	s.sleep(e.delay)
 	if e.failure != nil && s.err == nil {
 		failure := *e.failure
@@ -70,8 +70,8 @@ func (p *provider) Stream(ctx context.Context, r *model.Request, emit func(model
 	s.words(e)
 	calls := s.calls(e, r.Position, conditional)
 	switch {
-	case s.err != nil:
-		return nil, s.err
+	case s.err != nil: // broken off by the caller: the entry is used all the same
+		return nil, &model.Cut{Reason: s.err.Error(), Entry: e.number, Conditional: conditional, Cause: s.err}
 	case e.cut:
 		return nil, &model.Cut{
 			Reason: fmt.Sprintf("entry %d of the script %s ends here", e.number, p.script.name),
@@ -186,6 +186,9 @@ type stream struct {
 	clock model.Clock
 	value func(variable) string
 	err   error
+
+	entry       uint64
+	conditional bool
 }
 
 func (s *stream) sleep(d time.Duration) {
@@ -199,6 +202,7 @@ func (s *stream) send(c model.Chunk) {
 		s.err = s.ctx.Err()
 	}
 	if s.err == nil {
+		c.Entry, c.Conditional = s.entry, s.conditional
 		s.err = s.emit(c)
 	}
 }

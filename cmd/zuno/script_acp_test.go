@@ -1,0 +1,411 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"zuno/acp/client"
+	"zuno/acp/schema"
+	"zuno/acp/wire"
+)
+
+type playerKey struct{}
+
+// player is an editor of a script. The commands of a script run one after the other.
+type player struct {
+	number  int
+	agent   *client.Client
+	last    *client.Client // the one before, for what it said
+	started int
+	policy  client.Policy
+	session string
+	turn    *client.Turn
+	kept    string
+	tap     *tap
+	taps    []*tap
+}
+
+// tap keeps what an agent wrote to its standard output.
+type tap struct {
+	mu     sync.Mutex
+	b      bytes.Buffer
+	killed bool // the last line may be half of one
+}
+
+func (t *tap) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *tap) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+// impure finds a line that is no message.
+func (t *tap) impure() error {
+	text := t.String()
+	if i := strings.LastIndexByte(text, '\n'); t.killed {
+		text = text[:i+1]
+	} else if text != "" && i != len(text)-1 {
+		return fmt.Errorf("standard output ends in the middle of a line: %q", text[i+1:])
+	}
+	for line := range strings.Lines(text) {
+		var m struct {
+			Version string `json:"jsonrpc"`
+		}
+		if json.Unmarshal([]byte(line), &m) != nil || m.Version != "2.0" {
+			return fmt.Errorf("standard output has a line that is no message: %.200q", line)
+		}
+	}
+	return nil
+}
+
+// finish ends the agent of a script and looks through everything that its agents wrote.
+func (p *player) finish(t testscript.T) {
+	if p.agent != nil {
+		p.agent.CloseInput()
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if _, err := p.agent.Wait(ctx); err != nil {
+			_ = p.agent.Kill()
+			t.Fatal(err)
+		}
+	}
+	for _, tap := range p.taps {
+		if err := tap.impure(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// step is one `acp` command. Its error is what a script may expect with `!`; what cannot be expected is fatal.
+type step func(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error
+
+var steps map[string]step
+
+func init() {
+	steps = map[string]step{
+		"start": stepStart, "restart": stepRestart, "kill": stepKill, "end": stepEnd,
+		"new": stepNew, "load": stepLoad, "close": stepClose, "list": stepList,
+		"prompt": stepPrompt, "send": stepSend, "answer": stepAnswer, "cancel": stepCancel, "permission": stepPermission,
+		"wait": stepWait, "asked": stepAsked, "shows": stepShows, "draw": stepDraw,
+		"keep": stepKeep, "same": stepSame, "log": stepLog, "call": stepCall, "notify": stepNotify, "updates": stepUpdates, "silent": stepSilent, "pid": stepPID,
+	}
+}
+
+func cmdACP(ts *testscript.TestScript, neg bool, args []string) {
+	name := ""
+	if len(args) > 0 && strings.HasPrefix(args[0], "@") {
+		name, args = args[0], args[1:]
+	}
+	if len(args) == 0 || steps[args[0]] == nil {
+		ts.Fatalf("usage: acp STEP …")
+	}
+	players := ts.Value(playerKey{}).(map[string]*player)
+	p := players[name]
+	if p == nil {
+		p = &player{number: len(players)}
+		players[name] = p
+	}
+	_, _ = ts.Stdout(), ts.Stderr() // those of the step before are over
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if p.agent == nil && args[0] != "start" && args[0] != "restart" && args[0] != "log" {
+		ts.Check(stepStart(ctx, ts, p, nil))
+	}
+	err := steps[args[0]](ctx, ts, p, args[1:])
+	if ctx.Err() != nil {
+		ts.Fatalf("acp %s: waited long enough: %v\n%s", args[0], err, p.agent.State(p.session))
+	}
+	var refused *wire.Error
+	if errors.As(err, &refused) {
+		data, _ := json.Marshal(refused.Data)
+		fmt.Fprintf(ts.Stderr(), "%d %s %s\n", refused.Code, refused.Message, data)
+	} else if err != nil {
+		fmt.Fprintln(ts.Stderr(), err)
+	}
+	switch {
+	case err != nil && !neg:
+		ts.Fatalf("acp %s: %v", args[0], err)
+	case err == nil && neg:
+		ts.Fatalf("acp %s succeeded", args[0])
+	}
+}
+
+func stepStart(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	if p.agent != nil {
+		ts.Fatalf("the agent runs already")
+	}
+	p.started++
+	// Two processes with one seed would make the same ids, so each gets its own.
+	args = append([]string{"--test-clock-seed", strconv.Itoa(100*p.number + p.started), "acp"}, args...)
+	p.tap = &tap{}
+	p.taps = append(p.taps, p.tap)
+	agent, err := client.Start(client.Config{Binary: find(ts, "zuno"), Args: args, Env: environ(ts), Dir: ts.MkAbs("."), Permission: p.policy, Tap: p.tap})
+	ts.Check(err)
+	p.agent = agent
+	_, err = agent.Initialize(ctx)
+	return err
+}
+
+// passed are the variables that an agent gets where the script has them.
+var passed = []string{
+	"HOME", "PATH", "TMPDIR", "WORK", "ZUNO_DATA_DIR", "ZUNO_DB", "ZUNO_CONFIG_CONTENT", "ZUNO_PID", "zuno_secret", "TEST_API_KEY",
+	"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "GIT_CONFIG_NOSYSTEM", "GOCACHE", "GOPATH", "GOMODCACHE", "GOFLAGS", "GOWORK", "GOTOOLCHAIN",
+}
+
+func environ(ts *testscript.TestScript) (env []string) {
+	for _, name := range passed {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+func find(ts *testscript.TestScript, name string) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		path := filepath.Join(dir, name)
+		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+			return path
+		}
+	}
+	ts.Fatalf("%s is not on PATH", name)
+	return ""
+}
+
+func stepRestart(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	return stepStart(ctx, ts, p, args)
+}
+
+func stepKill(_ context.Context, _ *testscript.TestScript, p *player, _ []string) error {
+	p.tap.killed = true
+	err := p.agent.Kill()
+	p.agent, p.last, p.turn = nil, p.agent, nil
+	return err
+}
+
+func stepEnd(ctx context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	p.agent.CloseInput()
+	status, err := p.agent.Wait(ctx)
+	if err == nil {
+		fmt.Fprintf(ts.Stdout(), "exit %d\n", status)
+	}
+	p.agent, p.last, p.turn = nil, p.agent, nil
+	return err
+}
+
+// servers takes mcp:NAME out of the arguments.
+func servers(args []string) (rest []string, servers []schema.McpServer) {
+	for _, a := range args {
+		if name, ok := strings.CutPrefix(a, "mcp:"); ok {
+			servers = append(servers, schema.McpServer{McpServerStdio: &schema.McpServerStdio{Name: name, Command: "/bin/false", Args: []string{}, Env: []schema.EnvVariable{}}})
+			continue
+		}
+		rest = append(rest, a)
+	}
+	return rest, servers
+}
+
+func stepNew(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	_, mcp := servers(args)
+	session, err := p.agent.New(ctx, ts.MkAbs("."), mcp...)
+	if err == nil {
+		p.session = session
+		ts.Setenv("SESSION", session)
+		fmt.Fprintln(ts.Stdout(), session)
+	}
+	return err
+}
+
+func stepLoad(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	rest, mcp := servers(args)
+	session := p.session
+	if len(rest) > 0 {
+		session = rest[0]
+	}
+	err := p.agent.Load(ctx, session, ts.MkAbs("."), mcp...)
+	if err == nil {
+		p.session = session
+	}
+	return err
+}
+
+func stepClose(ctx context.Context, _ *testscript.TestScript, p *player, _ []string) error {
+	return p.agent.Close(ctx, p.session)
+}
+
+func stepList(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	cwd := ""
+	if len(args) > 0 {
+		cwd = ts.MkAbs(args[0])
+	}
+	all, err := p.agent.List(ctx, cwd)
+	for i := range all {
+		fmt.Fprintln(ts.Stdout(), all[i].Title)
+	}
+	return err
+}
+
+func stepSend(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	text := strings.Join(args, " ")
+	if file, ok := strings.CutPrefix(text, "@"); ok {
+		text = ts.ReadFile(file)
+	}
+	p.turn = p.agent.Prompt(p.session, text)
+	return nil
+}
+
+func stepAnswer(ctx context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	if p.turn == nil {
+		ts.Fatalf("no prompt was sent")
+	}
+	r, err := p.turn.Wait(ctx)
+	p.turn = nil
+	if err != nil {
+		return err
+	}
+	meta := client.ReadMeta(r.Meta)
+	ts.Setenv("HEAD", meta.Head.Hash)
+	fmt.Fprintf(ts.Stdout(), "%s\nreceipt %s\n", r.StopReason, meta.Receipt)
+	return nil
+}
+
+func stepPrompt(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	if err := stepSend(ctx, ts, p, args); err != nil {
+		return err
+	}
+	return stepAnswer(ctx, ts, p, nil)
+}
+
+func stepCancel(_ context.Context, _ *testscript.TestScript, p *player, _ []string) error {
+	return p.agent.Cancel(p.session)
+}
+
+func stepPermission(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	policies := map[string]client.Policy{"allow": client.Allow, "reject": client.Reject, "hang": nil}
+	policy, ok := policies[strings.Join(args, " ")]
+	if !ok {
+		ts.Fatalf("usage: acp permission allow|reject|hang")
+	}
+	p.policy = policy
+	p.agent.SetPermission(policy)
+	return nil
+}
+
+func pattern(ts *testscript.TestScript, args []string) *regexp.Regexp {
+	re, err := regexp.Compile("(?m)" + strings.Join(args, " "))
+	ts.Check(err)
+	return re
+}
+
+func stepWait(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	re := pattern(ts, args)
+	return p.agent.Until(ctx, p.session, func(e *client.Editor) bool { return re.MatchString(e.String()) })
+}
+
+func stepAsked(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	n, err := strconv.Atoi(strings.Join(args, " "))
+	ts.Check(err)
+	return p.agent.Until(ctx, p.session, func(e *client.Editor) bool { return e.Asked >= n })
+}
+
+func stepShows(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	if state := p.agent.State(p.session); !pattern(ts, args).MatchString(state) {
+		return fmt.Errorf("the editor does not show that, but\n%s", state)
+	}
+	return nil
+}
+
+// derived are ids, which say nothing to a reader. In what is drawn they are counted.
+var derived = regexp.MustCompile(`\b(req|call|note|ses)_[0-9a-z]{8,}`)
+
+func stepDraw(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	text := strings.ReplaceAll(p.agent.State(p.session), ts.Getenv("WORK"), "$WORK")
+	seen, count := map[string]string{}, map[string]int{}
+	text = derived.ReplaceAllStringFunc(text, func(id string) string {
+		if seen[id] == "" {
+			kind, _, _ := strings.Cut(id, "_")
+			count[kind]++
+			seen[id] = kind + "_" + strconv.Itoa(count[kind])
+		}
+		return seen[id]
+	})
+	return os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644)
+}
+
+func stepKeep(_ context.Context, _ *testscript.TestScript, p *player, _ []string) error {
+	p.kept = p.agent.State(p.session)
+	return nil
+}
+
+func stepSame(_ context.Context, _ *testscript.TestScript, p *player, _ []string) error {
+	if now := p.agent.State(p.session); now != p.kept {
+		return fmt.Errorf("the editor held\n%.4000s\nand holds\n%.4000s", p.kept, now)
+	}
+	return nil
+}
+
+// stepLog looks at the standard error of the agent that has ended, when all of it has arrived.
+func stepLog(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	if text := p.last.Stderr(); !pattern(ts, args).MatchString(text) {
+		return fmt.Errorf("standard error is\n%s", text)
+	}
+	return nil
+}
+
+func stepCall(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	if len(args) != 2 || !json.Valid([]byte(args[1])) {
+		ts.Fatalf("usage: acp call METHOD JSON")
+	}
+	var result json.RawMessage
+	err := p.agent.Call(ctx, args[0], json.RawMessage(args[1]), &result)
+	fmt.Fprintf(ts.Stdout(), "%s\n", result)
+	return err
+}
+
+func stepNotify(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	if len(args) != 2 || !json.Valid([]byte(args[1])) {
+		ts.Fatalf("usage: acp notify METHOD JSON")
+	}
+	return p.agent.Notify(args[0], json.RawMessage(args[1]))
+}
+
+func stepUpdates(_ context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	for _, u := range p.agent.Updates() {
+		fmt.Fprintln(ts.Stdout(), u.Kind)
+	}
+	return nil
+}
+
+// stepSilent looks for sockets among what the agent has open.
+func stepSilent(_ context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	dir := fmt.Sprintf("/proc/%d/fd", p.agent.PID())
+	fds, err := os.ReadDir(dir)
+	ts.Check(err)
+	for _, fd := range fds {
+		if to, err := os.Readlink(filepath.Join(dir, fd.Name())); err == nil && strings.HasPrefix(to, "socket:") {
+			return fmt.Errorf("descriptor %s is a socket", fd.Name())
+		}
+	}
+	return nil
+}
+
+func stepPID(_ context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	ts.Setenv("PID", strconv.Itoa(p.agent.PID()))
+	return nil
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite what `cmp` compares with in the scripts")
+
+// patience bounds every wait of a script; nothing in them waits for time to pass.
+const patience = 30 * time.Second
+
+// TestMain lets scripts run this program as `zuno`: a process of its own, with real pipes.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"zuno": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }})
+}
+
+// TestScripts plays the stories of testscripts. Each runs in a fresh git worktree, $WORK/w, with an empty home. A file
+// story.yaml in a script's archive is the model's script.
+//
+//	acp new [mcp:NAME…]              open a panel in the current folder; $SESSION is its id
+//	acp permission allow|reject|hang how questions are answered
+//	acp prompt TEXT                  send a prompt and wait; stdout has the stop reason, stderr the error; @FILE for a file's text
+//	acp send TEXT / acp answer       the same in two steps
+//	acp wait REGEXP                  until what the editor holds matches
+//	acp asked N                      until N questions came
+//	acp shows REGEXP                 what the editor holds now
+//	acp draw FILE                    write it down, with ids counted and paths below $WORK
+//	acp cancel, close, list
+//	acp load [SESSION] [mcp:NAME…]   replay into an empty editor
+//	acp keep / acp same              remember what the editor holds / it holds exactly that
+//	acp start [FLAG…]                start the agent with flags; other steps start it without
+//	acp kill                         SIGKILL
+//	acp end                          end of input; stdout has the exit status
+//	acp restart                      the agent anew, after kill or end
+//	acp log REGEXP                   what the agent that has ended wrote to its standard error
+//	acp call METHOD JSON             any request; stdout has the result
+//	acp notify METHOD JSON           any notification
+//	acp updates                      stdout has the kinds of all updates so far
+//	acp silent                       the agent has no socket open
+//	acp pid                          $PID is the agent's process
+//	acp @NAME STEP …                 a step of a second editor with an agent of its own
+//	waitfile FILE TEXT               until the file contains the text
+//	gone FILE                        the process whose number the file holds is no more
+//	lastline NAME FILE               the variable is the last line of the file
+//
+// A step that fails prints the error's code, message and data on stderr; `!` before it expects that.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("..", "..", "testscripts"), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: setupScript,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"acp": cmdACP, "waitfile": cmdWaitFile, "gone": cmdGone, "lastline": cmdLastLine,
+		},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "proc":
+				_, err := os.Stat("/proc/self/fd")
+				return err == nil, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	})
+}
+
+// goSettings let the go command find its build cache although the home is another.
+var goSettings = sync.OnceValue(func() (vars []string) {
+	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE"} {
+		if out, err := exec.Command("go", "env", name).Output(); err == nil {
+			vars = append(vars, name+"="+strings.TrimSpace(string(out)))
+		}
+	}
+	return append(vars, "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local")
+})
+
+func setupScript(e *testscript.Env) error {
+	at := func(name string) string { return filepath.Join(e.WorkDir, name) }
+	e.Setenv("HOME", at("home"))
+	e.Setenv("ZUNO_DATA_DIR", at("data"))
+	e.Setenv("XDG_CONFIG_HOME", at("config"))
+	e.Setenv("XDG_STATE_HOME", at("state"))
+	e.Setenv("XDG_DATA_HOME", at("share"))
+	e.Setenv("XDG_CACHE_HOME", at("cache"))
+	e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	e.Setenv("GORACE", "atexit_sleep_ms=0") // a race build waits a second at each exit otherwise
+	for _, v := range goSettings() {
+		name, value, _ := strings.Cut(v, "=")
+		e.Setenv(name, value)
+	}
+	e.Cd = at("w")
+	for _, dir := range []string{e.Cd, at("home"), at("config/zuno")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if out, err := exec.Command("git", "init", "-q", e.Cd).CombinedOutput(); err != nil {
+		return fmt.Errorf("git init: %w\n%s", err, out)
+	}
+	if _, err := os.Stat(at("story.yaml")); err == nil {
+		config := fmt.Sprintf(`{ "model": "scripted/story", "provider": { "scripted": { "type": "scripted", "options": { "script": %q } } } }`, at("story.yaml"))
+		if err := os.WriteFile(at("config/zuno/zuno.json"), []byte(config), 0o644); err != nil {
+			return err
+		}
+	}
+	players := map[string]*player{}
+	e.Values[playerKey{}] = players
+	e.Defer(func() {
+		for _, p := range players {
+			p.finish(e.T())
+		}
+	})
+	return nil
+}
+
+func cmdWaitFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: waitfile FILE TEXT")
+	}
+	poll(ts, func() bool {
+		b, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && strings.Contains(string(b), args[1])
+	}, "%s does not contain %q", args[0], args[1])
+}
+
+func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: gone FILE")
+	}
+	pid := strings.TrimSpace(ts.ReadFile(args[0]))
+	if !regexp.MustCompile(`^[0-9]+$`).MatchString(pid) {
+		ts.Fatalf("%s holds no process number: %q", args[0], pid)
+	}
+	poll(ts, func() bool {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}, "process %s is still there", pid)
+}
+
+func cmdLastLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lastline NAME FILE")
+	}
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[1])), "\n")
+	ts.Setenv(args[0], lines[len(lines)-1])
+}
+
+// poll looks for what has no event to wait for.
+func poll(ts *testscript.TestScript, ok func() bool, format string, a ...any) {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); !ok(); <-tick.C {
+		if time.Now().After(end) {
+			ts.Fatalf("waited long enough: "+format, a...)
+		}
+	}
+}

@@ -1,0 +1,319 @@
+package commands_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"zuno/commands"
+	"zuno/internal/engine"
+	"zuno/journal/event"
+	"zuno/projections"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("rapid.nofailfile", "true") // a seeded defect is found on purpose
+	_ = flag.Set("rapid.steps", "60")
+	_ = flag.Set("rapid.shrinktime", "1s")
+	os.Exit(m.Run())
+}
+
+// call draws a call of a response.
+func call(t *rapid.T, request string, position int) commands.ResolvedCall {
+	c := commands.ResolvedCall{
+		ID: commands.DeriveID("call", request, fmt.Sprint(position)), Tool: rapid.SampledFrom([]string{"read", "write", "shell"}).Draw(t, "tool"),
+		Args: event.NewText(fmt.Sprintf(`{"n":%d}`, position)), Title: event.NewText("call"), Kind: "other", Rule: event.NewText("rule"),
+		Permission: rapid.SampledFrom([]event.Action{event.Allow, event.Allow, event.Ask, event.Deny}).Draw(t, "permission"),
+		Declaration: event.Declaration{
+			Replay:      rapid.SampledFrom([]event.Replay{event.ReplayNever, event.ReplaySafe}).Draw(t, "replay"),
+			Concurrency: rapid.SampledFrom([]event.Concurrency{event.Exclusive, event.ParallelSafe}).Draw(t, "concurrency"),
+		}.WithDefaults(),
+	}
+	if rapid.IntRange(0, 9).Draw(t, "blocked") == 0 {
+		c.Permission, c.Blocked, c.BlockText = "", event.InvalidArguments, event.NewText("wrong")
+	}
+	if c.Permission == event.Deny {
+		c.BlockText = event.NewText("denied")
+	}
+	return c
+}
+
+func text(t *rapid.T) event.Text {
+	return event.NewText(rapid.SampledFrom([]string{"", "one", "two words\n", "ä longer text"}).Draw(t, "text"))
+}
+
+func parts(t *rapid.T) (out []commands.Part) {
+	for range rapid.IntRange(0, 2).Draw(t, "parts") {
+		out = append(out, commands.Part{Kind: rapid.SampledFrom([]event.PartKind{event.PartText, event.PartReasoning}).Draw(t, "kind"), Text: text(t)})
+	}
+	return out
+}
+
+// wrong makes an id stale now and then.
+func wrong(t *rapid.T, id string) string {
+	if rapid.IntRange(0, 7).Draw(t, "wrong") == 0 {
+		return id + "x"
+	}
+	return id
+}
+
+// anyCall picks one of the calls that ever were, mostly an open one.
+func anyCall(t *rapid.T, o *owner) (id string, attempt uint64) {
+	var ids []string
+	for id := range o.ledger.requested {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	if open := o.ledger.open(); len(open) > 0 && rapid.IntRange(0, 4).Draw(t, "any call") > 0 {
+		ids = open
+	}
+	if len(ids) == 0 {
+		t.Skip("no call")
+	}
+	id = rapid.SampledFrom(ids).Draw(t, "call")
+	attempt = rapid.SampledFrom([]uint64{1, 1, 1, 1, 2}).Draw(t, "attempt")
+	return id, attempt
+}
+
+// actions are what drivers, clients and crashes can do. Most of what they send is wanted now, some is late or wrong.
+func actions(o *owner) map[string]func(*rapid.T) {
+	request := func(t *rapid.T) (string, uint64) {
+		if a := o.root().Turns.Active; a != nil && a.Request != nil {
+			return wrong(t, a.Request.ID), rapid.SampledFrom([]uint64{1, 1, 1, 2}).Draw(t, "attempt")
+		}
+		return "req_none", 1
+	}
+	common := map[string]func(*rapid.T){
+		"admit": func(t *rapid.T) {
+			blocks := []event.Block{{Type: event.BlockText, Text: text(t)}}
+			if rapid.IntRange(0, 9).Draw(t, "empty") == 0 {
+				blocks = nil
+			}
+			o.do(&commands.AdmitInput{Delivery: event.DeliverSteer, Blocks: blocks, Title: text(t)})
+		},
+		"next": func(t *rapid.T) { // what the driver would do
+			steps := slices.DeleteFunc(engine.Next(o.view()), func(s engine.Step) bool { return s.Open })
+			if len(steps) == 0 {
+				t.Skip("nothing to do")
+			}
+			st := rapid.SampledFrom(steps).Draw(t, "step")
+			switch st.Kind {
+			case engine.StepRequest:
+				o.must(&commands.StartRequest{Input: st.Input, Turn: st.Turn, Number: st.Number, Attempt: st.Attempt})
+			case engine.StepAsk:
+				o.must(&commands.AskPermission{Call: st.Call})
+			case engine.StepCall:
+				o.must(&commands.StartCall{ID: st.Call, Attempt: st.Attempt, Full: rapid.IntRange(0, 9).Draw(t, "full") == 0})
+			}
+		},
+		"start request": func(t *rapid.T) {
+			c := &commands.StartRequest{Number: rapid.Uint64Range(1, 2).Draw(t, "n"), Attempt: 1}
+			if a := o.root().Turns.Active; a != nil {
+				c.Turn = wrong(t, a.ID)
+			}
+			if in := o.root().Inputs.Open; len(in) > 0 && rapid.Bool().Draw(t, "by input") {
+				c.Input = wrong(t, rapid.SampledFrom(in).Draw(t, "input").ID)
+			}
+			o.do(c)
+		},
+		"part": func(t *rapid.T) {
+			id, attempt := request(t)
+			o.do(&commands.RecordPart{Request: id, Attempt: attempt, Kind: event.PartText, Text: text(t)})
+		},
+		"complete": func(t *rapid.T) {
+			id, attempt := request(t)
+			c := &commands.CompleteResponse{Request: id, Attempt: attempt, Finish: "stop", Parts: parts(t)}
+			for i := range rapid.IntRange(0, 3).Draw(t, "calls") {
+				c.Calls = append(c.Calls, call(t, id, i+1))
+			}
+			o.do(c)
+		},
+		"cut": func(t *rapid.T) {
+			id, attempt := request(t)
+			o.do(&commands.CutResponse{Request: id, Attempt: attempt, Reason: event.CutStream, Detail: event.NewText("cut"), Parts: parts(t)})
+		},
+		"fail": func(t *rapid.T) {
+			id, attempt := request(t)
+			o.do(&commands.FailRequest{Request: id, Attempt: attempt, Fault: event.Failure{Code: "provider", Reason: text(t)}})
+		},
+		"ask":   func(t *rapid.T) { id, _ := anyCall(t, o); o.do(&commands.AskPermission{Call: id}) },
+		"start": func(t *rapid.T) { id, n := anyCall(t, o); o.do(&commands.StartCall{ID: id, Attempt: n}) },
+		"settle": func(t *rapid.T) {
+			id, n := anyCall(t, o)
+			c := &commands.SettleCall{ID: id, Attempt: n, Text: text(t), Outcome: rapid.SampledFrom([]event.Outcome{
+				event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled, event.OutcomeUncertain, "start"}).Draw(t, "outcome")}
+			if rapid.Bool().Draw(t, "file") {
+				c.Files = []event.File{{Path: event.NewText("/w/a"), Change: rapid.SampledFrom([]event.Change{event.ChangeRead, event.ChangeModify, event.ChangeDelete}).Draw(t, "change")}}
+			}
+			o.do(c)
+		},
+		"answer": func(t *rapid.T) {
+			id := "perm_none"
+			if p := o.root().Permissions.Pending; len(p) > 0 {
+				id = wrong(t, p[0].ID)
+			}
+			o.do(&commands.AnswerPermission{Permission: id, Verdict: rapid.SampledFrom([]event.Verdict{
+				event.VerdictAllow, event.VerdictAllow, event.VerdictReject, event.VerdictCancelled, event.VerdictUnrecognized}).Draw(t, "verdict")})
+		},
+		"cancel": func(t *rapid.T) {
+			c := &commands.CancelTurn{Source: "user"}
+			if a := o.root().Turns.Active; a != nil && rapid.Bool().Draw(t, "named") {
+				c.Turn = wrong(t, a.ID)
+			}
+			o.do(c)
+		},
+		"crash": func(t *rapid.T) {
+			if rapid.IntRange(0, 2).Draw(t, "really") == 0 {
+				o.reopen()
+			}
+		},
+	}
+	rare := []func(*rapid.T){
+		func(t *rapid.T) { o.do(&commands.RecoverSession{Run: o.run.String()}) },
+		func(t *rapid.T) { o.do(&commands.OpenSession{Run: "again", Session: "ses_2"}) },
+		func(t *rapid.T) {
+			o.do(&commands.ResolvePolicy{Policy: policy(rapid.Uint64Range(1, 3).Draw(t, "bound"))})
+		},
+		func(t *rapid.T) {
+			o.do(&commands.ResolveContext{Sections: []event.SectionResolved{{ID: "kernel", Text: text(t)}}, Tools: []event.ToolEntry{{Name: "read", Description: text(t)}}})
+		},
+		func(t *rapid.T) {
+			o.do(&commands.RaiseNotice{Severity: "warning", Code: rapid.SampledFrom([]string{commands.NoticeMCP, "made.up"}).Draw(t, "code"), Text: text(t)})
+		},
+	}
+	common["rare"] = func(t *rapid.T) { rapid.SampledFrom(rare).Draw(t, "which")(t) }
+	// What a driver wants next, so that histories get somewhere.
+	for _, again := range []string{"next", "complete", "settle"} {
+		common[again+" once more"] = common[again]
+	}
+	common["next a third time"] = common["next"]
+	return common
+}
+
+// property runs random commands; the owner checks the invariants after each, and the whole journal at the end.
+func property(decide decideFunc) func(t *rapid.T) {
+	return func(t *rapid.T) {
+		o := newOwner(t)
+		o.decide = decide
+		o.create()
+		t.Repeat(actions(o))
+		o.refold(rapid.IntRange(0, len(o.dumps)).Draw(t, "split"))
+	}
+}
+
+// Random commands against commands and projections, with all invariants after each.
+//
+// spec: D021 D030 D035 D036 D041 D056 D067 D177
+func TestRandomCommands(t *testing.T) {
+	for range 3 {
+		rapid.Check(t, property(commands.Decide))
+	}
+}
+
+// recorder is a test that may fail.
+type recorder struct {
+	rapid.TB
+	failed bool
+	log    strings.Builder
+}
+
+type failed struct{}
+
+func (r *recorder) Helper()                   {}
+func (r *recorder) Name() string              { return "seeded" }
+func (r *recorder) Logf(f string, a ...any)   { fmt.Fprintf(&r.log, f+"\n", a...) }
+func (r *recorder) Log(a ...any)              { fmt.Fprintln(&r.log, a...) }
+func (r *recorder) Errorf(f string, a ...any) { r.failed = true; r.Logf(f, a...) }
+func (r *recorder) Error(a ...any)            { r.failed = true; r.Log(a...) }
+func (r *recorder) Fatalf(f string, a ...any) { r.Errorf(f, a...); panic(failed{}) }
+func (r *recorder) Fatal(a ...any)            { r.Error(a...); panic(failed{}) }
+func (r *recorder) Fail()                     { r.failed = true }
+func (r *recorder) FailNow()                  { r.failed = true; panic(failed{}) }
+func (r *recorder) Failed() bool              { return r.failed }
+func (r *recorder) run(prop func(*rapid.T)) (found bool) {
+	defer func() {
+		if x := recover(); x != nil {
+			if _, ok := x.(failed); !ok {
+				panic(x)
+			}
+		}
+		found = r.failed
+	}()
+	rapid.Check(r, prop)
+	return
+}
+
+// Each rule with a defect is found, and shrunk to a story that a reader can follow. (A history has up to a hundred commands
+// before; shrinking is bounded in time.)
+//
+// spec: D177
+func TestSeededDefectsAreFoundAndShrunk(t *testing.T) {
+	if (&recorder{}).run(func(*rapid.T) {}) {
+		t.Fatal("the recorder fails by itself")
+	}
+	defer flag.Set("rapid.seed", "0")
+	without := func(d commands.Decision, drop func(event.Payload) bool) commands.Decision {
+		d.Events = slices.DeleteFunc(slices.Clone(d.Events), drop)
+		return d
+	}
+	for name, decide := range map[string]decideFunc{
+		"a cut turn leaves its input without a receipt": func(v *projections.View, typ string, b []byte, x event.Table, at commands.Stamp) commands.Decision {
+			d := commands.Decide(v, typ, b, x, at)
+			if typ != "response.cut" {
+				return d
+			}
+			return without(d, func(p event.Payload) bool { _, ok := p.(*event.InputSettled); return ok })
+		},
+		"recovery lets a started call stand": func(v *projections.View, typ string, b []byte, x event.Table, at commands.Stamp) commands.Decision {
+			d := commands.Decide(v, typ, b, x, at)
+			if typ != "session.recover" {
+				return d
+			}
+			return without(d, func(p event.Payload) bool { _, ok := p.(*event.CallSettled); return ok })
+		},
+		"a started call is started again": func(v *projections.View, typ string, b []byte, x event.Table, at commands.Stamp) commands.Decision {
+			d := commands.Decide(v, typ, b, x, at)
+			if typ == "call.start" && d.Refusal != nil && d.Refusal.Code == commands.CodeImpossible && len(v.Root.Calls.Open) > 0 && v.Root.Calls.Open[0].State.Is("started") {
+				return commands.Decision{Events: []event.Payload{&event.CallStarted{ID: v.Root.Calls.Open[0].ID, Attempt: 1}}}
+			}
+			return d
+		},
+		"a decision changes the view": func(v *projections.View, typ string, b []byte, x event.Table, at commands.Stamp) commands.Decision {
+			if typ == "turn.cancel" && v.Root.Turns.Active != nil {
+				v.Root.Turns.Active.Cancelling = true
+			}
+			return commands.Decide(v, typ, b, x, at)
+		},
+		"a decision is no function of what it is given": func() decideFunc {
+			n := 0
+			return func(v *projections.View, typ string, b []byte, x event.Table, at commands.Stamp) commands.Decision {
+				if n++; typ == "input.admit" {
+					at.Command += fmt.Sprint(n)
+				}
+				return commands.Decide(v, typ, b, x, at)
+			}
+		}(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r *recorder
+			for seed := 1; r == nil || !r.failed; seed++ {
+				if seed > 10 {
+					t.Fatal("not found")
+				}
+				_ = flag.Set("rapid.seed", fmt.Sprint(seed))
+				r = &recorder{}
+				r.run(property(decide))
+			}
+			steps := strings.Count(r.log.String(), "[rapid] draw action:")
+			if steps == 0 || steps > 20 {
+				t.Errorf("shrunk to %d commands:\n%s", steps, r.log.String())
+			}
+		})
+	}
+}
