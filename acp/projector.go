@@ -117,7 +117,8 @@ func block(b *event.Block) schema.ContentBlock {
 	case event.BlockResource:
 		text := b.Text.String()
 		return schema.ContentBlock{Kind: schema.BlockResource, EmbeddedResource: &schema.EmbeddedResource{
-			Resource: schema.EmbeddedResourceResource{URI: b.URI.String(), Text: &text, MimeType: b.Mime}}}
+			Resource: schema.EmbeddedResourceResource{URI: b.URI.String(), Text: &text, MimeType: b.Mime},
+		}}
 	}
 	return schema.Text(b.Text.String())
 }

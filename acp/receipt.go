@@ -60,8 +60,10 @@ func (r *receipts) apply(c *engine.Committed) (settled []*Receipt) {
 		r.sequence++
 		switch e := c.Events[i].Payload.(type) {
 		case *event.InputAdmitted:
-			r.by[e.ID] = &Receipt{SessionID: r.session, InputID: e.ID, ClientMessageID: e.Client, AdmittedSequence: r.sequence,
-				Delivery: string(e.Delivery), State: "admitted", TimeUpdated: at}
+			r.by[e.ID] = &Receipt{
+				SessionID: r.session, InputID: e.ID, ClientMessageID: e.Client, AdmittedSequence: r.sequence,
+				Delivery: string(e.Delivery), State: "admitted", TimeUpdated: at,
+			}
 		case *event.InputDeliveryBatch:
 			for _, id := range e.Inputs {
 				if x := r.by[id]; x != nil {

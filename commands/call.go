@@ -64,9 +64,11 @@ var callRules = rules{
 
 // requestCall records a call of a complete response and, where that is decided already, that it is blocked.
 func requestCall(v *projections.View, t *projections.Turn, r *projections.Request, c *ResolvedCall, position uint64) []event.Payload {
-	out := []event.Payload{&event.CallRequested{ID: c.ID, Turn: t.ID, Request: r.ID, Attempt: r.Attempt, Position: position, Tool: c.Tool,
+	out := []event.Payload{&event.CallRequested{
+		ID: c.ID, Turn: t.ID, Request: r.ID, Attempt: r.Attempt, Position: position, Tool: c.Tool,
 		Provider: c.Provider, Args: c.Args, ArgsDigest: c.Args.Digest, SchemaDigest: schemaDigest(v, c.Tool), Declaration: c.Declaration,
-		Title: c.Title, Kind: c.Kind, Paths: c.Paths, Accesses: c.Accesses, Permission: c.Permission, Rule: c.Rule}}
+		Title: c.Title, Kind: c.Kind, Paths: c.Paths, Accesses: c.Accesses, Permission: c.Permission, Rule: c.Rule,
+	}}
 	switch {
 	case c.Blocked != "":
 		out = append(out, &event.CallBlocked{ID: c.ID, Kind: c.Blocked, Text: c.BlockText})

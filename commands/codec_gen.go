@@ -156,19 +156,19 @@ func (x *ResolvedCall) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *ResolvedCall) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Tool != "") &&
-		!(x.Provider != "") &&
-		!(!x.Args.IsZero()) &&
-		!(!x.Declaration.IsZero()) &&
-		!(!x.Title.IsZero()) &&
-		!(x.Kind != "") &&
-		!(len(x.Paths) > 0) &&
-		!(len(x.Accesses) > 0) &&
-		!(x.Permission != "") &&
-		!(!x.Rule.IsZero()) &&
-		!(x.Blocked != "") &&
-		!(!x.BlockText.IsZero())
+		x.ID == "" &&
+		x.Tool == "" &&
+		x.Provider == "" &&
+		x.Args.IsZero() &&
+		x.Declaration.IsZero() &&
+		x.Title.IsZero() &&
+		x.Kind == "" &&
+		len(x.Paths) == 0 &&
+		len(x.Accesses) == 0 &&
+		x.Permission == "" &&
+		x.Rule.IsZero() &&
+		x.Blocked == "" &&
+		x.BlockText.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -199,7 +199,7 @@ func (x *AskPermission) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *AskPermission) IsZero() bool {
 	return true &&
-		!(x.Call != "")
+		x.Call == ""
 }
 
 // EncodeMsg writes x.
@@ -248,9 +248,9 @@ func (x *AnswerPermission) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *AnswerPermission) IsZero() bool {
 	return true &&
-		!(x.Permission != "") &&
-		!(x.Verdict != "") &&
-		!(x.Option != "")
+		x.Permission == "" &&
+		x.Verdict == "" &&
+		x.Option == ""
 }
 
 // EncodeMsg writes x.
@@ -299,9 +299,9 @@ func (x *StartCall) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *StartCall) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Attempt != 0) &&
-		!(x.Full)
+		x.ID == "" &&
+		x.Attempt == 0 &&
+		!x.Full
 }
 
 // EncodeMsg writes x.
@@ -341,8 +341,8 @@ func (x *CancelTurn) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *CancelTurn) IsZero() bool {
 	return true &&
-		!(x.Turn != "") &&
-		!(x.Source != "")
+		x.Turn == "" &&
+		x.Source == ""
 }
 
 // EncodeMsg writes x.
@@ -391,9 +391,9 @@ func (x *RaiseNotice) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *RaiseNotice) IsZero() bool {
 	return true &&
-		!(x.Severity != "") &&
-		!(x.Code != "") &&
-		!(!x.Text.IsZero())
+		x.Severity == "" &&
+		x.Code == "" &&
+		x.Text.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -458,10 +458,10 @@ func (x *AdmitInput) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *AdmitInput) IsZero() bool {
 	return true &&
-		!(x.Client != "") &&
-		!(x.Delivery != "") &&
-		!(len(x.Blocks) > 0) &&
-		!(!x.Title.IsZero())
+		x.Client == "" &&
+		x.Delivery == "" &&
+		len(x.Blocks) == 0 &&
+		x.Title.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -546,13 +546,13 @@ func (x *OpenSession) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *OpenSession) IsZero() bool {
 	return true &&
-		!(!x.Salt.IsZero()) &&
-		!(x.Run != "") &&
-		!(x.Build != "") &&
-		!(x.Session != "") &&
-		!(x.Installation != "") &&
-		!(!x.Cwd.IsZero()) &&
-		!(!x.Worktree.IsZero())
+		x.Salt.IsZero() &&
+		x.Run == "" &&
+		x.Build == "" &&
+		x.Session == "" &&
+		x.Installation == "" &&
+		x.Cwd.IsZero() &&
+		x.Worktree.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -583,7 +583,7 @@ func (x *RecoverSession) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *RecoverSession) IsZero() bool {
 	return true &&
-		!(x.Run != "")
+		x.Run == ""
 }
 
 // EncodeMsg writes x.
@@ -614,7 +614,7 @@ func (x *ResolvePolicy) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *ResolvePolicy) IsZero() bool {
 	return true &&
-		!(!x.Policy.IsZero())
+		x.Policy.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -668,8 +668,8 @@ func (x *ResolveContext) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *ResolveContext) IsZero() bool {
 	return true &&
-		!(len(x.Sections) > 0) &&
-		!(len(x.Tools) > 0)
+		len(x.Sections) == 0 &&
+		len(x.Tools) == 0
 }
 
 // EncodeMsg writes x.
@@ -727,10 +727,10 @@ func (x *StartRequest) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *StartRequest) IsZero() bool {
 	return true &&
-		!(x.Input != "") &&
-		!(x.Turn != "") &&
-		!(x.Number != 0) &&
-		!(x.Attempt != 0)
+		x.Input == "" &&
+		x.Turn == "" &&
+		x.Number == 0 &&
+		x.Attempt == 0
 }
 
 // EncodeMsg writes x.
@@ -838,14 +838,14 @@ func (x *CompleteResponse) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *CompleteResponse) IsZero() bool {
 	return true &&
-		!(x.Request != "") &&
-		!(x.Attempt != 0) &&
-		!(x.Finish != "") &&
-		!(!x.Usage.IsZero()) &&
-		!(len(x.Parts) > 0) &&
-		!(len(x.Calls) > 0) &&
-		!(x.Entry != 0) &&
-		!(x.Conditional)
+		x.Request == "" &&
+		x.Attempt == 0 &&
+		x.Finish == "" &&
+		x.Usage.IsZero() &&
+		len(x.Parts) == 0 &&
+		len(x.Calls) == 0 &&
+		x.Entry == 0 &&
+		!x.Conditional
 }
 
 // EncodeMsg writes x.
@@ -885,8 +885,8 @@ func (x *Part) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *Part) IsZero() bool {
 	return true &&
-		!(x.Kind != "") &&
-		!(!x.Text.IsZero())
+		x.Kind == "" &&
+		x.Text.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -994,14 +994,14 @@ func (x *CutResponse) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *CutResponse) IsZero() bool {
 	return true &&
-		!(x.Request != "") &&
-		!(x.Attempt != 0) &&
-		!(x.Reason != "") &&
-		!(!x.Detail.IsZero()) &&
-		!(len(x.Parts) > 0) &&
-		!(len(x.Calls) > 0) &&
-		!(x.Entry != 0) &&
-		!(x.Conditional)
+		x.Request == "" &&
+		x.Attempt == 0 &&
+		x.Reason == "" &&
+		x.Detail.IsZero() &&
+		len(x.Parts) == 0 &&
+		len(x.Calls) == 0 &&
+		x.Entry == 0 &&
+		!x.Conditional
 }
 
 // EncodeMsg writes x.
@@ -1077,10 +1077,10 @@ func (x *FailRequest) DecodeMsg(r *event.Reader) {
 // IsZero says that x has no field set.
 func (x *FailRequest) IsZero() bool {
 	return true &&
-		!(x.Request != "") &&
-		!(x.Attempt != 0) &&
-		!(!x.Fault.IsZero()) &&
-		!(x.RetryAfterMS != 0) &&
-		!(x.Entry != 0) &&
-		!(x.Conditional)
+		x.Request == "" &&
+		x.Attempt == 0 &&
+		x.Fault.IsZero() &&
+		x.RetryAfterMS == 0 &&
+		x.Entry == 0 &&
+		!x.Conditional
 }

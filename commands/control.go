@@ -76,6 +76,8 @@ func interruptedNotice(at Stamp, turn, call string, waiting uint64) event.Payloa
 	case waiting > 1:
 		text += " " + strconv.FormatUint(waiting, 10) + " inputs wait."
 	}
-	return &event.NoticeRaised{ID: at.ID("note", 0), Severity: "warning", Code: NoticeInterrupted, Turn: turn,
-		Text: event.NewText(text), Call: call, Waiting: waiting}
+	return &event.NoticeRaised{
+		ID: at.ID("note", 0), Severity: "warning", Code: NoticeInterrupted, Turn: turn,
+		Text: event.NewText(text), Call: call, Waiting: waiting,
+	}
 }

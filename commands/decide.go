@@ -97,8 +97,10 @@ func rule[T any, P interface {
 	*T
 	event.Payload
 }](name string, version uint64, decide func(v *projections.View, c *T, at Stamp) Decision) *Rule {
-	r := &Rule{Type: name, Version: version, make: func() Command { return P(new(T)) },
-		decide: func(v *projections.View, c Command, at Stamp) Decision { return decide(v, (*T)(c.(P)), at) }}
+	r := &Rule{
+		Type: name, Version: version, make: func() Command { return P(new(T)) },
+		decide: func(v *projections.View, c Command, at Stamp) Decision { return decide(v, (*T)(c.(P)), at) },
+	}
 	byGo[reflect.TypeFor[T]()] = r
 	return r
 }

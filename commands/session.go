@@ -65,12 +65,16 @@ func recoverSession(v *projections.View, c *RecoverSession, at Stamp) Decision {
 	for _, call := range s.Calls.Open {
 		switch {
 		case call.State.Is("started") && call.Declaration.Replay == event.ReplaySafe:
-			out = append(out, &event.CallSettled{ID: call.ID, Attempt: call.Attempt, Outcome: event.OutcomeError, Class: "interrupted",
-				Text: event.NewText("The agent stopped while this ran. It changes nothing, so it may simply be called again.")})
+			out = append(out, &event.CallSettled{
+				ID: call.ID, Attempt: call.Attempt, Outcome: event.OutcomeError, Class: "interrupted",
+				Text: event.NewText("The agent stopped while this ran. It changes nothing, so it may simply be called again."),
+			})
 		case call.State.Is("started"):
 			what = call.ID
-			out = append(out, &event.CallSettled{ID: call.ID, Attempt: call.Attempt, Outcome: event.OutcomeUncertain, Class: "interrupted",
-				Text: event.NewText("The agent stopped while this ran: its effect may have happened in full, in part or not at all. Inspect the state that it would have changed before any new mutation; do not simply run it again.")})
+			out = append(out, &event.CallSettled{
+				ID: call.ID, Attempt: call.Attempt, Outcome: event.OutcomeUncertain, Class: "interrupted",
+				Text: event.NewText("The agent stopped while this ran: its effect may have happened in full, in part or not at all. Inspect the state that it would have changed before any new mutation; do not simply run it again."),
+			})
 		default:
 			out = append(out, closeUnstarted(s, call, event.BlockInterrupted)...)
 		}

@@ -151,8 +151,10 @@ func completeResponse(v *projections.View, c *CompleteResponse, at Stamp) Decisi
 		return Decision{Refusal: refused}
 	}
 	out, sum := lastParts(r, c.Parts)
-	out = append(out, &event.ResponseCompleted{Request: r.ID, Attempt: r.Attempt, Finish: c.Finish, Usage: c.Usage,
-		Calls: uint64(len(c.Calls)), Parts: sum, Entry: c.Entry, Conditional: c.Conditional})
+	out = append(out, &event.ResponseCompleted{
+		Request: r.ID, Attempt: r.Attempt, Finish: c.Finish, Usage: c.Usage,
+		Calls: uint64(len(c.Calls)), Parts: sum, Entry: c.Entry, Conditional: c.Conditional,
+	})
 	for i := range c.Calls {
 		out = append(out, requestCall(v, t, r, &c.Calls[i], uint64(i+1))...)
 	}

@@ -137,8 +137,10 @@ var callFolds = folds{
 		if s.Calls.Get(e.ID) != nil {
 			return impossible("call %s requested twice", e.ID)
 		}
-		x := &Call{ID: e.ID, Turn: e.Turn, Request: e.Request, Position: e.Position, Tool: e.Tool, Declaration: e.Declaration,
-			Permission: e.Permission, State: lifecycle.Call.Initial, Requested: m.place()}
+		x := &Call{
+			ID: e.ID, Turn: e.Turn, Request: e.Request, Position: e.Position, Tool: e.Tool, Declaration: e.Declaration,
+			Permission: e.Permission, State: lifecycle.Call.Initial, Requested: m.place(),
+		}
 		s.Calls.Open = append(s.Calls.Open, x)
 		if s.Calls.keep {
 			s.Calls.All = append(s.Calls.All, x)

@@ -77,8 +77,10 @@ var inputFolds = folds{
 		if s.Inputs.Get(e.ID) != nil {
 			return impossible("input %s admitted twice", e.ID)
 		}
-		x := &Input{ID: e.ID, Client: e.Client, Trigger: e.Trigger, Delivery: e.Delivery, Sequence: m.Sequence,
-			State: lifecycle.Input.Initial, Admitted: m.place(), UpdatedAt: m.At}
+		x := &Input{
+			ID: e.ID, Client: e.Client, Trigger: e.Trigger, Delivery: e.Delivery, Sequence: m.Sequence,
+			State: lifecycle.Input.Initial, Admitted: m.place(), UpdatedAt: m.At,
+		}
 		s.Inputs.Open = append(s.Inputs.Open, x)
 		if s.Inputs.keep {
 			s.Inputs.All = append(s.Inputs.All, x)

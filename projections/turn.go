@@ -69,8 +69,10 @@ var turnFolds = folds{
 		if s.Turns.Active != nil {
 			return impossible("turn %s started while %s runs", e.ID, s.Turns.Active.ID)
 		}
-		t := &Turn{ID: e.ID, Cycle: e.Cycle, State: lifecycle.Turn.Initial, Trigger: e.Trigger, Model: e.Model,
-			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID}
+		t := &Turn{
+			ID: e.ID, Cycle: e.Cycle, State: lifecycle.Turn.Initial, Trigger: e.Trigger, Model: e.Model,
+			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID,
+		}
 		s.Turns.Active, s.Turns.Last = t, e.ID
 		s.Turns.Count++
 		if s.Turns.keep {

@@ -6,10 +6,15 @@ import (
 	"time"
 )
 
+// processStart has a monotonic reading: durations survive a clock that is set.
+var processStart = time.Now()
+
 // realClock is the machine's.
 type realClock struct{}
 
 func (realClock) Now() int64 { return time.Now().UnixMilli() }
+
+func (realClock) Elapsed() int64 { return int64(time.Since(processStart) / time.Millisecond) }
 
 func (realClock) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
@@ -37,6 +42,7 @@ func (realClock) Committed() {}
 type testClock struct {
 	mu     sync.Mutex
 	now    int64
+	waited int64 // of now
 	timers []*testTimer
 }
 
@@ -56,6 +62,12 @@ func (c *testClock) Now() int64 {
 	return c.now
 }
 
+func (c *testClock) Elapsed() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waited
+}
+
 // Committed moves the clock on. It fires no timer: only a wait does, so that what a timer does has its place in the order.
 func (c *testClock) Committed() {
 	c.mu.Lock()
@@ -67,6 +79,7 @@ func (c *testClock) Committed() {
 func (c *testClock) jump(ms int64) {
 	c.mu.Lock()
 	until := c.now + ms
+	c.waited += ms
 	for {
 		next := -1
 		for i, t := range c.timers {

@@ -51,9 +51,11 @@ func (g *globals) process(c circumstances) (*process, error) {
 	files.Register(registry)
 	shell.Register(registry)
 	fault, unfenced := faults()
-	p.host = engine.NewHost(engine.Options{Data: dirs.Data, Build: build, Clock: p.clock, IDs: p.ids, Tools: registry, Log: p.log,
+	p.host = engine.NewHost(engine.Options{
+		Data: dirs.Data, Build: build, Clock: p.clock, IDs: p.ids, Tools: registry, Log: p.log,
 		FreeMiB: freeMiB, Fault: fault, Unfenced: unfenced,
-		Settings: func(cwd string) (*engine.Settings, error) { return p.settings(cwd, c) }})
+		Settings: func(cwd string) (*engine.Settings, error) { return p.settings(cwd, c) },
+	})
 	return p, nil
 }
 

@@ -39,8 +39,10 @@ func (c *runCmd) Run(g *globals) error {
 	if err != nil {
 		return fmt.Errorf("the current folder is not there: %w", err)
 	}
-	p, err := g.process(circumstances{override: config.Override{Model: c.Model, Mode: event.PermissionMode(c.Mode)},
-		flags: config.Flags{Headless: true, Allow: c.Allow}})
+	p, err := g.process(circumstances{
+		override: config.Override{Model: c.Model, Mode: event.PermissionMode(c.Mode)},
+		flags:    config.Flags{Headless: true, Allow: c.Allow},
+	})
 	if err != nil {
 		return err
 	}

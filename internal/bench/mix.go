@@ -27,11 +27,15 @@ type Mix struct {
 
 // NewMix writes to an empty log.
 func NewMix(log journal.Log) (*Mix, error) {
-	m := &Mix{log: log, folder: projections.NewFolder(projections.Options{}), encoder: event.NewEncoder(), salt: []byte("0123456789abcdef"),
-		at: 1893456000000, Kinds: map[string]int{}}
+	m := &Mix{
+		log: log, folder: projections.NewFolder(projections.Options{}), encoder: event.NewEncoder(), salt: []byte("0123456789abcdef"),
+		at: 1893456000000, Kinds: map[string]int{},
+	}
 	copy(m.run[:], "0123456789abcdef")
-	m.do(&commands.OpenSession{Salt: event.NewText(string(m.salt)), Run: m.run.String(), Build: "bench", Session: "ses_bench", Installation: "ins_bench",
-		Cwd: event.NewText("/work"), Worktree: event.NewText("/work")})
+	m.do(&commands.OpenSession{
+		Salt: event.NewText(string(m.salt)), Run: m.run.String(), Build: "bench", Session: "ses_bench", Installation: "ins_bench",
+		Cwd: event.NewText("/work"), Worktree: event.NewText("/work"),
+	})
 	m.do(&commands.ResolvePolicy{Policy: event.Policy{Agent: "build", Mode: event.ModeAllowAll, Model: event.ModelChoice{Provider: "scripted", Name: "mix", Context: 200000}, Concurrency: 8}})
 	return m, m.flush()
 }
@@ -52,8 +56,10 @@ func (m *Mix) do(c commands.Command) []event.Payload {
 	if d.Refusal != nil {
 		panic(d.Refusal)
 	}
-	commit := &journal.Commit{Number: number, Run: m.run, At: m.at, Cause: number - 1, Texts: texts,
-		Command: journal.Command{ID: id, Type: r.Type, Version: r.Version, Actor: "engine", Payload: body}}
+	commit := &journal.Commit{
+		Number: number, Run: m.run, At: m.at, Cause: number - 1, Texts: texts,
+		Command: journal.Command{ID: id, Type: r.Type, Version: r.Version, Actor: "engine", Payload: body},
+	}
 	for _, p := range d.Events {
 		payload, err := m.encoder.Encode(p, texts)
 		if err != nil {
@@ -127,9 +133,11 @@ func (m *Mix) turn(n int) {
 	var calls []commands.ResolvedCall
 	for i := range 4 {
 		args := fmt.Sprintf(`{"filePath":"/work/src/file%d.go","offset":%d}`, n%100, i)
-		calls = append(calls, commands.ResolvedCall{ID: commands.DeriveID("call", r.ID, fmt.Sprint(i)), Tool: "read", Provider: fmt.Sprintf("toolu_%d_%d", n, i), Args: event.NewText(args),
+		calls = append(calls, commands.ResolvedCall{
+			ID: commands.DeriveID("call", r.ID, fmt.Sprint(i)), Tool: "read", Provider: fmt.Sprintf("toolu_%d_%d", n, i), Args: event.NewText(args),
 			Declaration: event.Declaration{Effect: event.ReadOnly, Replay: event.ReplaySafe, Concurrency: event.ParallelSafe},
-			Title:       event.NewText("file.go"), Kind: "read", Paths: []event.Text{event.NewText("/work/src/file.go")}, Permission: event.Allow, Rule: event.NewText("mode allow_all")})
+			Title:       event.NewText("file.go"), Kind: "read", Paths: []event.Text{event.NewText("/work/src/file.go")}, Permission: event.Allow, Rule: event.NewText("mode allow_all"),
+		})
 	}
 	one := uint64(100)
 	m.do(&commands.CompleteResponse{Request: r.ID, Attempt: 1, Finish: "tool_calls", Usage: event.Usage{Input: &one, Output: &one}, Calls: calls, Parts: last})

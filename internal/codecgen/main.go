@@ -151,7 +151,7 @@ func (g *generator) generate() []byte {
 		g.p("// IsZero says that x has no field set.\nfunc (x *%s) IsZero() bool {\nreturn true", name)
 		for _, f := range fs {
 			g.buf.Truncate(g.buf.Len() - 1)
-			g.p(" &&\n!(%s)", g.nonzero("x."+f.name, f.typ))
+			g.p(" &&\n%s", negate(g.nonzero("x."+f.name, f.typ)))
 		}
 		g.p("}\n")
 	}
@@ -214,6 +214,19 @@ func (g *generator) nonzero(v string, t ast.Expr) string {
 	}
 	log.Fatalf("codecgen: %s: unsupported type %T", v, t)
 	return ""
+}
+
+// negate turns a condition of nonzero around.
+func negate(condition string) string {
+	if rest, ok := strings.CutPrefix(condition, "!"); ok {
+		return rest
+	}
+	for _, op := range [][2]string{{" != ", " == "}, {" > 0", " == 0"}} {
+		if strings.Contains(condition, op[0]) {
+			return strings.Replace(condition, op[0], op[1], 1)
+		}
+	}
+	return "!" + condition
 }
 
 // isWord lists the event package's vocabularies that other packages' structs use by name.

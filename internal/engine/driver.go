@@ -15,8 +15,10 @@ type effect struct {
 	cause   uint64 // head at which Next asked for it
 	ctx     context.Context
 	cancel  context.CancelFunc
+	queued  chan struct{} // closed when its fence waits to be decided, or never will
 	settled chan struct{} // closed when the effect is over
-	before  []*effect     // calls of the same response that come first: their results are recorded first
+	before  []*effect     // calls of the same response that come first: they are started and recorded first
+	peers   []*effect     // what is started with it
 }
 
 // reconcile compares what should run with what runs. Every way of starting and stopping goes through here.
@@ -39,16 +41,23 @@ func (s *Session) reconcile() {
 	if s.draining {
 		return
 	}
-	var before []*effect
+	var before, fresh []*effect
 	for _, st := range steps {
 		e := s.running[st.Key]
 		if e == nil {
 			if at, ok := s.refused[st.Key]; st.Open || ok && at == head {
 				continue // its effect of this run is over, or its fence was just refused at this very state
 			}
-			e = s.start(st, head, before)
+			e = s.newEffect(st, head, before)
+			fresh = append(fresh, e)
 		}
 		before = append(before, e)
+	}
+	for _, e := range fresh {
+		e.peers = fresh
+	}
+	for _, e := range fresh {
+		go s.start(e)
 	}
 }
 
@@ -58,21 +67,36 @@ func (s *Session) cancelAll() {
 	}
 }
 
-func (s *Session) start(st Step, head uint64, before []*effect) *effect {
+func (s *Session) newEffect(st Step, head uint64, before []*effect) *effect {
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &effect{step: st, cause: head, ctx: ctx, cancel: cancel, settled: make(chan struct{}), before: append([]*effect(nil), before...)}
+	e := &effect{
+		step: st, cause: head, ctx: ctx, cancel: cancel, queued: make(chan struct{}), settled: make(chan struct{}),
+		before: append([]*effect(nil), before...),
+	}
 	s.running[st.Key] = e
-	go func() {
-		defer func() {
-			cancel()
-			close(e.settled)
-			if err := s.inOwner(func() { s.finished(e) }); err != nil {
-				s.host.log.Debug("effect outlived its session", "session", s.ID, "step", st.Key)
-			}
-		}()
-		s.perform(e)
-	}()
 	return e
+}
+
+// start runs an effect to its end.
+func (s *Session) start(e *effect) {
+	defer func() {
+		e.cancel()
+		e.inLine()
+		close(e.settled)
+		if err := s.inOwner(func() { s.finished(e) }); err != nil {
+			s.host.log.Debug("effect outlived its session", "session", s.ID, "step", e.step.Key)
+		}
+	}()
+	s.perform(e)
+}
+
+// inLine lets those go on that come after the effect. Only the effect's own goroutine calls it.
+func (e *effect) inLine() {
+	select {
+	case <-e.queued:
+	default:
+		close(e.queued)
+	}
 }
 
 // finished runs in the owner's goroutine, which reconciles after it.
@@ -104,9 +128,13 @@ func (s *Session) commandID(e *effect, part string) string {
 	return id
 }
 
-// fence makes the start of an effect durable. Only a fresh start permits the effect.
+// fence makes the start of an effect durable. Only a fresh start permits the effect. Starts are decided in the order of
+// the steps, whichever goroutine gets here first: two runs of the same thing write the same records.
 func (s *Session) fence(e *effect, c commands.Command) (Outcome, bool) {
-	o, err := s.do(context.Background(), s.commandID(e, ""), "engine", e.cause, c)
+	for _, b := range e.before {
+		<-b.queued
+	}
+	o, err := s.doQueued(context.Background(), s.commandID(e, ""), "engine", e.cause, c, e.inLine)
 	if err != nil {
 		s.host.log.Debug("step not started", "session", s.ID, "step", e.step.Key, "error", err)
 		return o, false

@@ -15,6 +15,8 @@ import (
 type Clock interface {
 	// Now is milliseconds since the epoch. It may jump back; the owner never lets a commit follow it there.
 	Now() int64
+	// Elapsed is for durations. A test clock leaves out what it added for commits, whose number in a span of time is chance.
+	Elapsed() int64
 	// Sleep waits for d or the end of ctx, whose error it then returns.
 	Sleep(ctx context.Context, d time.Duration) error
 	// AfterFunc calls f in a goroutine of its own after d, unless it is stopped before.

@@ -213,7 +213,7 @@ func (s *Session) performCall(e *effect) {
 	if !fresh || find[*event.CallStarted](o.Events) == nil {
 		return
 	}
-	started := s.host.clock.Now()
+	started := s.host.clock.Elapsed()
 	var r tools.Result
 	switch {
 	case early != nil:
@@ -223,9 +223,12 @@ func (s *Session) performCall(e *effect) {
 	default:
 		r = s.runTool(e.ctx, p, id)
 	}
-	took := s.host.clock.Now() - started
+	took := s.host.clock.Elapsed() - started
 	for _, b := range e.before {
 		<-b.settled
+	}
+	for _, p := range e.peers {
+		<-p.queued // even the shortest call ends after the others have started
 	}
 	settled := settlement(&r)
 	settled.ID, settled.Attempt, settled.Millis = id, e.step.Attempt, uint64(max(took, 0))

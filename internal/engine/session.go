@@ -107,6 +107,11 @@ func (s *Session) Do(ctx context.Context, id, actor string, c commands.Command) 
 }
 
 func (s *Session) do(ctx context.Context, id, actor string, cause uint64, c commands.Command) (Outcome, error) {
+	return s.doQueued(ctx, id, actor, cause, c, func() {})
+}
+
+// doQueued is do, and calls queued when the command has its place in the order of decisions.
+func (s *Session) doQueued(ctx context.Context, id, actor string, cause uint64, c commands.Command, queued func()) (Outcome, error) {
 	r, err := s.encode(id, actor, cause, c)
 	if err != nil {
 		return Outcome{}, err
@@ -114,6 +119,7 @@ func (s *Session) do(ctx context.Context, id, actor string, cause uint64, c comm
 	if err := s.enqueue(ctx, r); err != nil {
 		return Outcome{}, err
 	}
+	queued()
 	select {
 	case a := <-r.done:
 		return a.Outcome, a.err

@@ -47,8 +47,10 @@ func (r *Runner) Run(ctx context.Context, cwd, text string) (ok bool, err error)
 	}
 	f := &follower{w: &writer{out: r.Out, progress: r.Progress, json: r.JSON}, over: make(chan struct{})}
 	message := "cli:" + r.IDs.ULID("command").String()
-	s, _, err := r.Host.Create(id, cwd, set, f, message, "user", &commands.AdmitInput{Delivery: event.DeliverSteer,
-		Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText(text)}}, Title: event.NewText(commands.Title(text))})
+	s, _, err := r.Host.Create(id, cwd, set, f, message, "user", &commands.AdmitInput{
+		Delivery: event.DeliverSteer,
+		Blocks:   []event.Block{{Type: event.BlockText, Text: event.NewText(text)}}, Title: event.NewText(commands.Title(text)),
+	})
 	if err != nil {
 		return false, err
 	}

@@ -156,6 +156,8 @@ func (h *History) Request(modelName, cwd string, position uint64, used []uint64)
 	if n := len(messages); n > 0 {
 		messages[n-1].Parts = append([]model.Part(nil), messages[n-1].Parts...)
 	}
-	return &model.Request{Model: modelName, Cwd: cwd, Sections: append([]model.Section(nil), h.sections...), Tools: h.tools,
-		Messages: messages, Position: position, Used: append([]uint64(nil), used...)}
+	return &model.Request{
+		Model: modelName, Cwd: cwd, Sections: append([]model.Section(nil), h.sections...), Tools: h.tools,
+		Messages: messages, Position: position, Used: append([]uint64(nil), used...),
+	}
 }

@@ -192,23 +192,23 @@ func (x *CallRequested) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *CallRequested) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Turn != "") &&
-		!(x.Request != "") &&
-		!(x.Attempt != 0) &&
-		!(x.Position != 0) &&
-		!(x.Tool != "") &&
-		!(x.Provider != "") &&
-		!(!x.Args.IsZero()) &&
-		!(x.ArgsDigest != (journal.Hash{})) &&
-		!(x.SchemaDigest != (journal.Hash{})) &&
-		!(!x.Declaration.IsZero()) &&
-		!(!x.Title.IsZero()) &&
-		!(x.Kind != "") &&
-		!(len(x.Paths) > 0) &&
-		!(len(x.Accesses) > 0) &&
-		!(x.Permission != "") &&
-		!(!x.Rule.IsZero())
+		x.ID == "" &&
+		x.Turn == "" &&
+		x.Request == "" &&
+		x.Attempt == 0 &&
+		x.Position == 0 &&
+		x.Tool == "" &&
+		x.Provider == "" &&
+		x.Args.IsZero() &&
+		x.ArgsDigest == (journal.Hash{}) &&
+		x.SchemaDigest == (journal.Hash{}) &&
+		x.Declaration.IsZero() &&
+		x.Title.IsZero() &&
+		x.Kind == "" &&
+		len(x.Paths) == 0 &&
+		len(x.Accesses) == 0 &&
+		x.Permission == "" &&
+		x.Rule.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -257,9 +257,9 @@ func (x *Access) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Access) IsZero() bool {
 	return true &&
-		!(x.Kind != "") &&
-		!(x.Place != "") &&
-		!(!x.Name.IsZero())
+		x.Kind == "" &&
+		x.Place == "" &&
+		x.Name.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -308,9 +308,9 @@ func (x *CallBlocked) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *CallBlocked) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Kind != "") &&
-		!(!x.Text.IsZero())
+		x.ID == "" &&
+		x.Kind == "" &&
+		x.Text.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -350,8 +350,8 @@ func (x *PermissionAsked) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *PermissionAsked) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Call != "")
+		x.ID == "" &&
+		x.Call == ""
 }
 
 // EncodeMsg writes x.
@@ -409,10 +409,10 @@ func (x *PermissionAnswered) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *PermissionAnswered) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Call != "") &&
-		!(x.Verdict != "") &&
-		!(x.Option != "")
+		x.ID == "" &&
+		x.Call == "" &&
+		x.Verdict == "" &&
+		x.Option == ""
 }
 
 // EncodeMsg writes x.
@@ -452,8 +452,8 @@ func (x *CallAbandoned) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *CallAbandoned) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Reason != "")
+		x.ID == "" &&
+		x.Reason == ""
 }
 
 // EncodeMsg writes x.
@@ -493,8 +493,8 @@ func (x *CallStarted) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *CallStarted) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Attempt != 0)
+		x.ID == "" &&
+		x.Attempt == 0
 }
 
 // EncodeMsg writes x.
@@ -626,17 +626,17 @@ func (x *CallSettled) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *CallSettled) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Attempt != 0) &&
-		!(x.Outcome != "") &&
-		!(x.Class != "") &&
-		!(!x.Text.IsZero()) &&
-		!(!x.Raw.IsZero()) &&
-		!(len(x.Files) > 0) &&
-		!(x.Exit != nil) &&
-		!(!x.Output.IsZero()) &&
-		!(x.OutBytes != 0) &&
-		!(x.Millis != 0)
+		x.ID == "" &&
+		x.Attempt == 0 &&
+		x.Outcome == "" &&
+		x.Class == "" &&
+		x.Text.IsZero() &&
+		x.Raw.IsZero() &&
+		len(x.Files) == 0 &&
+		x.Exit == nil &&
+		x.Output.IsZero() &&
+		x.OutBytes == 0 &&
+		x.Millis == 0
 }
 
 // EncodeMsg writes x.
@@ -730,14 +730,14 @@ func (x *File) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *File) IsZero() bool {
 	return true &&
-		!(!x.Path.IsZero()) &&
-		!(!x.Real.IsZero()) &&
-		!(x.Change != "") &&
-		!(x.Digest != (journal.Hash{})) &&
-		!(x.Size != 0) &&
-		!(x.Diff) &&
-		!(!x.Old.IsZero()) &&
-		!(!x.New.IsZero())
+		x.Path.IsZero() &&
+		x.Real.IsZero() &&
+		x.Change == "" &&
+		x.Digest == (journal.Hash{}) &&
+		x.Size == 0 &&
+		!x.Diff &&
+		x.Old.IsZero() &&
+		x.New.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -795,10 +795,10 @@ func (x *Exit) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Exit) IsZero() bool {
 	return true &&
-		!(x.Exited) &&
-		!(x.Code != 0) &&
-		!(x.Signal != "") &&
-		!(x.Ceiling)
+		!x.Exited &&
+		x.Code == 0 &&
+		x.Signal == "" &&
+		!x.Ceiling
 }
 
 // EncodeMsg writes x.
@@ -856,10 +856,10 @@ func (x *ControlRequested) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *ControlRequested) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Kind != "") &&
-		!(x.Turn != "") &&
-		!(x.Source != "")
+		x.ID == "" &&
+		x.Kind == "" &&
+		x.Turn == "" &&
+		x.Source == ""
 }
 
 // EncodeMsg writes x.
@@ -944,13 +944,13 @@ func (x *NoticeRaised) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *NoticeRaised) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Severity != "") &&
-		!(x.Code != "") &&
-		!(x.Turn != "") &&
-		!(!x.Text.IsZero()) &&
-		!(x.Call != "") &&
-		!(x.Waiting != 0)
+		x.ID == "" &&
+		x.Severity == "" &&
+		x.Code == "" &&
+		x.Turn == "" &&
+		x.Text.IsZero() &&
+		x.Call == "" &&
+		x.Waiting == 0
 }
 
 // EncodeMsg writes x.
@@ -1017,11 +1017,11 @@ func (x *ExecutionChanged) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *ExecutionChanged) IsZero() bool {
 	return true &&
-		!(x.Trigger != "") &&
-		!(x.Phase != "") &&
-		!(x.Cycle != "") &&
-		!(x.Reason != "") &&
-		!(x.Waiting != "")
+		x.Trigger == "" &&
+		x.Phase == "" &&
+		x.Cycle == "" &&
+		x.Reason == "" &&
+		x.Waiting == ""
 }
 
 // EncodeMsg writes x.
@@ -1070,9 +1070,9 @@ func (x *Declaration) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Declaration) IsZero() bool {
 	return true &&
-		!(x.Effect != "") &&
-		!(x.Replay != "") &&
-		!(x.Concurrency != "")
+		x.Effect == "" &&
+		x.Replay == "" &&
+		x.Concurrency == ""
 }
 
 // EncodeMsg writes x.
@@ -1121,9 +1121,9 @@ func (x *Rule) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Rule) IsZero() bool {
 	return true &&
-		!(x.Tool != "") &&
-		!(x.Pattern != "") &&
-		!(x.Action != "")
+		x.Tool == "" &&
+		x.Pattern == "" &&
+		x.Action == ""
 }
 
 // EncodeMsg writes x.
@@ -1215,13 +1215,13 @@ func (x *Policy) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Policy) IsZero() bool {
 	return true &&
-		!(x.Agent != "") &&
-		!(x.Mode != "") &&
-		!(len(x.Rules) > 0) &&
-		!(x.Headless) &&
-		!(!x.Model.IsZero()) &&
-		!(!x.Shell.IsZero()) &&
-		!(x.Concurrency != 0)
+		x.Agent == "" &&
+		x.Mode == "" &&
+		len(x.Rules) == 0 &&
+		!x.Headless &&
+		x.Model.IsZero() &&
+		x.Shell.IsZero() &&
+		x.Concurrency == 0
 }
 
 // EncodeMsg writes x.
@@ -1288,11 +1288,11 @@ func (x *ModelChoice) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *ModelChoice) IsZero() bool {
 	return true &&
-		!(x.Provider != "") &&
-		!(x.Name != "") &&
-		!(x.Surface != "") &&
-		!(x.Context != 0) &&
-		!(x.Output != 0)
+		x.Provider == "" &&
+		x.Name == "" &&
+		x.Surface == "" &&
+		x.Context == 0 &&
+		x.Output == 0
 }
 
 // EncodeMsg writes x.
@@ -1323,7 +1323,7 @@ func (x *ShellPolicy) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *ShellPolicy) IsZero() bool {
 	return true &&
-		!(x.HardCeilingMS != 0)
+		x.HardCeilingMS == 0
 }
 
 // EncodeMsg writes x.
@@ -1397,11 +1397,11 @@ func (x *InputAdmitted) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *InputAdmitted) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Client != "") &&
-		!(x.Trigger != "") &&
-		!(x.Delivery != "") &&
-		!(len(x.Blocks) > 0)
+		x.ID == "" &&
+		x.Client == "" &&
+		x.Trigger == "" &&
+		x.Delivery == "" &&
+		len(x.Blocks) == 0
 }
 
 // EncodeMsg writes x.
@@ -1468,11 +1468,11 @@ func (x *Block) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Block) IsZero() bool {
 	return true &&
-		!(x.Type != "") &&
-		!(!x.Text.IsZero()) &&
-		!(!x.URI.IsZero()) &&
-		!(!x.Name.IsZero()) &&
-		!(x.Mime != "")
+		x.Type == "" &&
+		x.Text.IsZero() &&
+		x.URI.IsZero() &&
+		x.Name.IsZero() &&
+		x.Mime == ""
 }
 
 // EncodeMsg writes x.
@@ -1528,9 +1528,9 @@ func (x *InputDeliveryBatch) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *InputDeliveryBatch) IsZero() bool {
 	return true &&
-		!(x.Turn != "") &&
-		!(x.Cycle != "") &&
-		!(len(x.Inputs) > 0)
+		x.Turn == "" &&
+		x.Cycle == "" &&
+		len(x.Inputs) == 0
 }
 
 // EncodeMsg writes x.
@@ -1579,9 +1579,9 @@ func (x *InputApplied) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *InputApplied) IsZero() bool {
 	return true &&
-		!(x.Input != "") &&
-		!(x.Turn != "") &&
-		!(x.Request != "")
+		x.Input == "" &&
+		x.Turn == "" &&
+		x.Request == ""
 }
 
 // EncodeMsg writes x.
@@ -1639,10 +1639,10 @@ func (x *InputSettled) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *InputSettled) IsZero() bool {
 	return true &&
-		!(x.Input != "") &&
-		!(x.State != "") &&
-		!(x.Stop != "") &&
-		!(!x.Fault.IsZero())
+		x.Input == "" &&
+		x.State == "" &&
+		x.Stop == "" &&
+		x.Fault.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -1700,10 +1700,10 @@ func (x *Failure) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Failure) IsZero() bool {
 	return true &&
-		!(x.Code != "") &&
-		!(x.Status != 0) &&
-		!(x.RequestID != "") &&
-		!(!x.Reason.IsZero())
+		x.Code == "" &&
+		x.Status == 0 &&
+		x.RequestID == "" &&
+		x.Reason.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -1743,8 +1743,8 @@ func (x *Opened) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Opened) IsZero() bool {
 	return true &&
-		!(x.Run != "") &&
-		!(x.Build != "")
+		x.Run == "" &&
+		x.Build == ""
 }
 
 // EncodeMsg writes x.
@@ -1802,10 +1802,10 @@ func (x *Created) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Created) IsZero() bool {
 	return true &&
-		!(x.Session != "") &&
-		!(x.Installation != "") &&
-		!(!x.Cwd.IsZero()) &&
-		!(!x.Worktree.IsZero())
+		x.Session == "" &&
+		x.Installation == "" &&
+		x.Cwd.IsZero() &&
+		x.Worktree.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -1836,7 +1836,7 @@ func (x *Titled) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Titled) IsZero() bool {
 	return true &&
-		!(!x.Title.IsZero())
+		x.Title.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -1867,7 +1867,7 @@ func (x *PolicyResolved) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *PolicyResolved) IsZero() bool {
 	return true &&
-		!(!x.Policy.IsZero())
+		x.Policy.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -1907,8 +1907,8 @@ func (x *SectionResolved) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *SectionResolved) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(!x.Text.IsZero())
+		x.ID == "" &&
+		x.Text.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -1946,7 +1946,7 @@ func (x *CatalogueResolved) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *CatalogueResolved) IsZero() bool {
 	return true &&
-		!(len(x.Tools) > 0)
+		len(x.Tools) == 0
 }
 
 // EncodeMsg writes x.
@@ -2013,11 +2013,11 @@ func (x *ToolEntry) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *ToolEntry) IsZero() bool {
 	return true &&
-		!(x.Name != "") &&
-		!(!x.Description.IsZero()) &&
-		!(!x.Schema.IsZero()) &&
-		!(x.SchemaDigest != (journal.Hash{})) &&
-		!(!x.Declaration.IsZero())
+		x.Name == "" &&
+		x.Description.IsZero() &&
+		x.Schema.IsZero() &&
+		x.SchemaDigest == (journal.Hash{}) &&
+		x.Declaration.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -2075,10 +2075,10 @@ func (x *TurnStarted) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *TurnStarted) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Cycle != "") &&
-		!(x.Trigger != "") &&
-		!(!x.Model.IsZero())
+		x.ID == "" &&
+		x.Cycle == "" &&
+		x.Trigger == "" &&
+		x.Model.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -2136,10 +2136,10 @@ func (x *TurnEnded) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *TurnEnded) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.State != "") &&
-		!(x.Stop != "") &&
-		!(!x.Fault.IsZero())
+		x.ID == "" &&
+		x.State == "" &&
+		x.Stop == "" &&
+		x.Fault.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -2197,10 +2197,10 @@ func (x *RequestStarted) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *RequestStarted) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Turn != "") &&
-		!(x.Number != 0) &&
-		!(x.Attempt != 0)
+		x.ID == "" &&
+		x.Turn == "" &&
+		x.Number == 0 &&
+		x.Attempt == 0
 }
 
 // EncodeMsg writes x.
@@ -2276,12 +2276,12 @@ func (x *ResponsePart) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *ResponsePart) IsZero() bool {
 	return true &&
-		!(x.Request != "") &&
-		!(x.Attempt != 0) &&
-		!(x.Kind != "") &&
-		!(!x.Text.IsZero()) &&
-		!(x.Entry != 0) &&
-		!(x.Conditional)
+		x.Request == "" &&
+		x.Attempt == 0 &&
+		x.Kind == "" &&
+		x.Text.IsZero() &&
+		x.Entry == 0 &&
+		!x.Conditional
 }
 
 // EncodeMsg writes x.
@@ -2368,11 +2368,11 @@ func (x *Usage) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *Usage) IsZero() bool {
 	return true &&
-		!(x.Input != nil) &&
-		!(x.Output != nil) &&
-		!(x.Reasoning != nil) &&
-		!(x.CacheRead != nil) &&
-		!(x.CacheWrite != nil)
+		x.Input == nil &&
+		x.Output == nil &&
+		x.Reasoning == nil &&
+		x.CacheRead == nil &&
+		x.CacheWrite == nil
 }
 
 // EncodeMsg writes x.
@@ -2466,14 +2466,14 @@ func (x *ResponseCompleted) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *ResponseCompleted) IsZero() bool {
 	return true &&
-		!(x.Request != "") &&
-		!(x.Attempt != 0) &&
-		!(x.Finish != "") &&
-		!(!x.Usage.IsZero()) &&
-		!(x.Calls != 0) &&
-		!(x.Parts != (journal.Hash{})) &&
-		!(x.Entry != 0) &&
-		!(x.Conditional)
+		x.Request == "" &&
+		x.Attempt == 0 &&
+		x.Finish == "" &&
+		x.Usage.IsZero() &&
+		x.Calls == 0 &&
+		x.Parts == (journal.Hash{}) &&
+		x.Entry == 0 &&
+		!x.Conditional
 }
 
 // EncodeMsg writes x.
@@ -2565,13 +2565,13 @@ func (x *ResponseCut) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *ResponseCut) IsZero() bool {
 	return true &&
-		!(x.Request != "") &&
-		!(x.Attempt != 0) &&
-		!(x.Reason != "") &&
-		!(!x.Detail.IsZero()) &&
-		!(len(x.Calls) > 0) &&
-		!(x.Entry != 0) &&
-		!(x.Conditional)
+		x.Request == "" &&
+		x.Attempt == 0 &&
+		x.Reason == "" &&
+		x.Detail.IsZero() &&
+		len(x.Calls) == 0 &&
+		x.Entry == 0 &&
+		!x.Conditional
 }
 
 // EncodeMsg writes x.
@@ -2611,8 +2611,8 @@ func (x *CutCall) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *CutCall) IsZero() bool {
 	return true &&
-		!(x.ID != "") &&
-		!(x.Tool != "")
+		x.ID == "" &&
+		x.Tool == ""
 }
 
 // EncodeMsg writes x.
@@ -2688,10 +2688,10 @@ func (x *RequestFailed) DecodeMsg(r *Reader) {
 // IsZero says that x has no field set.
 func (x *RequestFailed) IsZero() bool {
 	return true &&
-		!(x.Request != "") &&
-		!(x.Attempt != 0) &&
-		!(!x.Fault.IsZero()) &&
-		!(x.RetryAfterMS != 0) &&
-		!(x.Entry != 0) &&
-		!(x.Conditional)
+		x.Request == "" &&
+		x.Attempt == 0 &&
+		x.Fault.IsZero() &&
+		x.RetryAfterMS == 0 &&
+		x.Entry == 0 &&
+		!x.Conditional
 }
