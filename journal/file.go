@@ -140,6 +140,27 @@ func (f *File) Scan(from uint64, fn func(*Raw) error) error {
 	})
 }
 
+// ScanVerified is Scan from the first commit on, with hash, chain and the digests of all texts checked again.
+func (f *File) ScanVerified(fn func(*Raw) error) error {
+	return f.view(1, func(g *guarded, b *bolt.Bucket, s *scanner, head Head) error {
+		verified := newScanner(s.src)
+		cur := b.Cursor()
+		for k, v := cur.First(); k != nil && verified.head.Number < head.Number; k, v = cur.Next() {
+			g.commit = verified.head.Number + 1
+			if err := verified.verify(v, false); err != nil {
+				return g.damaged(err)
+			}
+			if err := g.call(fn, &verified.raw); err != nil {
+				return err
+			}
+		}
+		if verified.head != head {
+			return g.damaged(errMissing)
+		}
+		return nil
+	})
+}
+
 var errMissing = errors.New("it is missing")
 
 // Read calls fn with commit n.

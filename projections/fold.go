@@ -57,6 +57,7 @@ var allFolds = []folds{
 // NewFolder starts from an empty journal.
 func NewFolder(o Options) *Folder {
 	f := &Folder{View: NewView(o), options: o, handlers: make([]handler, len(event.Types()))}
+	f.reader.IDs = new(event.IDCache)
 	for _, group := range allFolds {
 		for _, x := range group {
 			f.handlers[x.kind] = x.make()

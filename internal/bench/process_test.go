@@ -58,6 +58,8 @@ func environment(dir, script string) []string {
 }
 
 // BenchmarkVersion: `zuno --version` as a whole process.
+//
+// spec: D157
 func BenchmarkVersion(b *testing.B) {
 	zuno, hello := binaries(b)
 	var a, h []time.Duration
@@ -79,6 +81,8 @@ func spawn(b *testing.B, name string, args ...string) time.Duration {
 }
 
 // BenchmarkInitialize: from spawn to the answer of initialize.
+//
+// spec: D156
 func BenchmarkInitialize(b *testing.B) {
 	zuno, hello := binaries(b)
 	env := environment(b.TempDir(), "")
@@ -160,6 +164,8 @@ func watched(b *testing.B, script string, look func(session string, u schema.Ses
 }
 
 // BenchmarkSessionNew: over pipes.
+//
+// spec: D158
 func BenchmarkSessionNew(b *testing.B) {
 	c, _, dir := agent(b, "")
 	var d []time.Duration
@@ -177,6 +183,8 @@ func BenchmarkSessionNew(b *testing.B) {
 }
 
 // BenchmarkIdleMemory: of the agent after session/new.
+//
+// spec: D170
 func BenchmarkIdleMemory(b *testing.B) {
 	c, _, _ := agent(b, "")
 	for b.Loop() {
@@ -224,6 +232,8 @@ func turn(b *testing.B, c *client.Client, session string) {
 }
 
 // BenchmarkReadRound: model, tool, model; from the second prompt of a session on. A prompt has twenty rounds.
+//
+// spec: D167
 func BenchmarkReadRound(b *testing.B) {
 	const rounds = 20
 	var s strings.Builder
@@ -252,6 +262,8 @@ func BenchmarkReadRound(b *testing.B) {
 }
 
 // BenchmarkFirstChunk: from a prompt to the first chunk of the answer; from the second prompt of a session on.
+//
+// spec: D168
 func BenchmarkFirstChunk(b *testing.B) {
 	chunks := make(chan time.Time, 16)
 	c, session, _ := watched(b, "repeat: true\nresponses:\n  - text: A short answer.\n", func(_ string, u schema.SessionUpdate) {
@@ -283,6 +295,8 @@ func BenchmarkFirstChunk(b *testing.B) {
 }
 
 // BenchmarkWords: 2,000 words, one part per word, over real pipes.
+//
+// spec: D169
 func BenchmarkWords(b *testing.B) {
 	var s strings.Builder
 	s.WriteString("repeat: true\nresponses:\n  - parts:\n")

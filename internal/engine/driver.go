@@ -3,10 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"zuno/commands"
 	"zuno/journal"
+	"zuno/journal/event"
 )
 
 // effect is something that runs outside of the owner's goroutine.
@@ -19,6 +22,7 @@ type effect struct {
 	settled chan struct{} // closed when the effect is over
 	before  []*effect     // calls of the same response that come first: they are started and recorded first
 	peers   []*effect     // what is started with it
+	aborted bool          // it ended without a word, and that was recorded
 }
 
 // reconcile compares what should run with what runs. Every way of starting and stopping goes through here.
@@ -87,6 +91,11 @@ func (s *Session) start(e *effect) {
 			s.host.log.Debug("effect outlived its session", "session", s.ID, "step", e.step.Key)
 		}
 	}()
+	defer func() {
+		if x := recover(); x != nil { // finished settles what it left open
+			s.host.log.Error("effect panicked", "session", s.ID, "step", e.step.Key, "panic", fmt.Sprint(x), "stack", string(debug.Stack()))
+		}
+	}()
 	s.perform(e)
 }
 
@@ -101,12 +110,45 @@ func (e *effect) inLine() {
 
 // finished runs in the owner's goroutine, which reconciles after it.
 func (s *Session) finished(e *effect) {
+	if c := s.leftOpen(e.step); c != nil && !e.aborted && s.broken == nil {
+		e.aborted = true
+		go func() {
+			_ = s.report(e, "abort", e.cause, c)
+			_ = s.inOwner(func() { s.finished(e) })
+		}()
+		return
+	}
 	delete(s.running, e.step.Key)
 	s.refused[e.step.Key] = s.log.Head().Number
 	if len(s.refused) > 1024 {
 		clear(s.refused)
 	}
 }
+
+// leftOpen is the command that ends what an effect left open: it panicked, or how it ended could not be recorded, or its
+// fence turned out to be another's. A turn would wait for it for ever. nil when nothing is open, which is the rule.
+func (s *Session) leftOpen(st Step) commands.Command {
+	root := s.folder.View.Root
+	switch t := root.Turns.Active; st.Kind {
+	case StepRequest:
+		if t != nil && t.Request != nil && t.Request.Open && requestStep(t, t.Request.Number, t.Request.Attempt, true).Key == st.Key {
+			return &commands.FailRequest{Request: t.Request.ID, Attempt: t.Request.Attempt, Fault: event.Failure{Code: "internal",
+				Reason: event.NewText("the request ended in an unexpected way; the log says more")}}
+		}
+	case StepAsk:
+		if p := root.Permissions.Of(st.Call); p != nil {
+			return &commands.AnswerPermission{Permission: p.ID, Verdict: event.VerdictCancelled}
+		}
+	case StepCall:
+		if c := root.Calls.Get(st.Call); c != nil && c.State.Is("started") && c.Attempt == st.Attempt {
+			return &commands.SettleCall{ID: c.ID, Attempt: c.Attempt, Outcome: event.OutcomeUncertain, Class: "internal", Text: event.NewText(unknownEffect)}
+		}
+	}
+	return nil
+}
+
+// unknownEffect is what the model is told of a call whose tool failed in a way that nobody foresaw.
+const unknownEffect = "The tool failed in an unexpected way, and what it did is unknown. Inspect the state that it would have changed before any new mutation."
 
 func (s *Session) perform(e *effect) {
 	switch e.step.Kind {
@@ -118,6 +160,11 @@ func (s *Session) perform(e *effect) {
 		s.performCall(e)
 	}
 }
+
+const (
+	retryEvery     = 200 * time.Millisecond // while nothing can be written
+	retriesLeaving = 5                      // once the session is to be closed
+)
 
 // commandID names a command of an effect: its step and the ordinal of its run, and which of the effect's commands it is.
 func (s *Session) commandID(e *effect, part string) string {
@@ -134,7 +181,18 @@ func (s *Session) fence(e *effect, c commands.Command) (Outcome, bool) {
 	for _, b := range e.before {
 		<-b.queued
 	}
-	o, err := s.doQueued(context.Background(), s.commandID(e, ""), "engine", e.cause, c, e.inLine)
+	var o Outcome
+	var err error
+	for {
+		sections := s.resolveContext(e)
+		o, err = s.doQueued(context.Background(), s.commandID(e, ""), "engine", e.cause, c, e.inLine)
+		s.contextResolved(sections)
+		var full *journal.NotAppended
+		if !errors.As(err, &full) || s.leaving.Load() || s.host.clock.Sleep(e.ctx, retryEvery) != nil {
+			break
+		}
+		s.host.log.Warn("step not started yet", "session", s.ID, "step", e.step.Key, "error", err)
+	}
 	if err != nil {
 		s.host.log.Debug("step not started", "session", s.ID, "step", e.step.Key, "error", err)
 		return o, false
@@ -146,9 +204,9 @@ func (s *Session) fence(e *effect, c commands.Command) (Outcome, bool) {
 }
 
 // report records what became of an effect. What cannot be written is tried again, with the same id: the result of
-// something that really happened must not be lost to a full disk. It gives up when the session stops.
+// something that really happened must not be lost to a full disk. It gives up soon after the session is to be closed.
 func (s *Session) report(e *effect, part string, cause uint64, c commands.Command) error {
-	for {
+	for left := 0; ; {
 		_, err := s.do(context.Background(), s.commandID(e, part), "engine", cause, c)
 		var full *journal.NotAppended
 		if !errors.As(err, &full) {
@@ -158,13 +216,11 @@ func (s *Session) report(e *effect, part string, cause uint64, c commands.Comman
 			return err
 		}
 		s.host.log.Warn("result not recorded yet", "session", s.ID, "step", e.step.Key, "error", err)
-		select {
-		case <-s.stopped:
-			return ErrClosed
-		default:
+		if s.leaving.Load() {
+			if left++; left > retriesLeaving {
+				return err
+			}
 		}
-		if s.host.clock.Sleep(e.ctx, 200*time.Millisecond) != nil {
-			_ = s.host.clock.Sleep(context.Background(), 200*time.Millisecond)
-		}
+		_ = s.host.clock.Sleep(context.Background(), retryEvery)
 	}
 }

@@ -152,7 +152,10 @@ func (s *fakeStream) cancelled(t *testing.T) {
 	s.fail(s.ctx.Err())
 }
 
-type fakeProvider struct{ asked chan *fakeStream }
+type fakeProvider struct {
+	asked chan *fakeStream
+	over  chan struct{} // the test has ended
+}
 
 func (p *fakeProvider) Stream(ctx context.Context, r *model.Request, emit func(model.Chunk) error) (*model.Response, error) {
 	s := &fakeStream{ctx, r, make(chan func(func(model.Chunk) error)), make(chan func() (*model.Response, error), 1)}
@@ -163,6 +166,8 @@ func (p *fakeProvider) Stream(ctx context.Context, r *model.Request, emit func(m
 			f(emit)
 		case f := <-s.end:
 			return f()
+		case <-p.over:
+			return nil, errors.New("the test is over")
 		}
 	}
 }
@@ -205,7 +210,7 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{t: t, clock: newFakeClock(), ids: &fakeIDs{}, provider: &fakeProvider{make(chan *fakeStream, 100)}, runs: make(chan *fakeRun, 100), free: 1 << 20}
+	b := &bench{t: t, clock: newFakeClock(), ids: &fakeIDs{}, provider: &fakeProvider{make(chan *fakeStream, 100), make(chan struct{})}, runs: make(chan *fakeRun, 100), free: 1 << 20}
 	b.registry = b.tools("")
 	b.set = &Settings{Worktree: "/w", Provider: b.provider, Sections: []event.SectionResolved{{ID: "kernel", Text: event.NewText("You are a test.")}},
 		Policy: event.Policy{Agent: "build", Mode: event.ModeStandard, Concurrency: 3, Model: event.ModelChoice{Provider: "p", Name: "m"},
@@ -214,7 +219,17 @@ func newBench(t *testing.T) *bench {
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Settings: func(string) (*Settings, error) { return b.set, nil },
 		FreeMiB: func(string) uint64 { return b.free }}
 	b.rebuild()
+	t.Cleanup(b.end)
 	return b
+}
+
+// end lets everything go that the test left waiting.
+func (b *bench) end() {
+	select {
+	case <-b.provider.over:
+	default:
+		close(b.provider.over)
+	}
 }
 
 // rebuild makes the host anew, as a new process would.
@@ -236,7 +251,12 @@ func (b *bench) tools(note string) *tools.Registry {
 				return tools.Prepared{Title: name, Kind: "other", Run: func(ctx context.Context, env tools.Env) tools.Result {
 					run := &fakeRun{ctx, name, a.N, env, make(chan func() tools.Result, 1)}
 					b.runs <- run
-					return (<-run.end)()
+					select {
+					case f := <-run.end:
+						return f()
+					case <-b.provider.over:
+						return tools.Result{Outcome: tools.Failed}
+					}
 				}}, nil
 			}})
 	}
@@ -274,9 +294,9 @@ func (x *session) start(open *commands.OpenSession) {
 	}
 	s := x.Session
 	x.t.Cleanup(func() {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		_ = s.close(ctx, "shutdown")
+		x.end()
+		x.mem.Before, x.mem.After = nil, nil
+		_ = s.close(context.Background(), "shutdown")
 	})
 }
 

@@ -126,7 +126,10 @@ func (h *Host) Create(id, cwd string, set *Settings, o Observer, commandID, acto
 	out, err := s.startRun(&commands.OpenSession{Salt: event.NewText(string(s.salt)), Run: s.run.String(), Build: h.build(), Session: id, Installation: installation,
 		Cwd: event.NewText(cwd), Worktree: event.NewText(set.Worktree)}, &firstCommand{commandID, actor, first})
 	if err != nil {
-		s.shut()
+		_ = s.log.Close()
+		if !errors.Is(err, journal.ErrUnknownOutcome) { // nothing was accepted: the panel is as unused as before
+			_ = os.RemoveAll(s.dir)
+		}
 		return nil, Outcome{}, err
 	}
 	h.mu.Lock()
@@ -182,7 +185,7 @@ func (s *Session) startRun(open *commands.OpenSession, first *firstCommand) (Out
 		nothing := errors.As(last.err, &refusal) && refusal.Code == commands.CodeNothing
 		if last.err != nil && !(nothing && i < len(queue)) {
 			h.log.Debug("run not begun", "session", s.ID, "error", last.err)
-			s.stop()
+			_ = s.stop(context.Background())
 			return Outcome{}, last.err
 		}
 	}
@@ -341,20 +344,35 @@ func (h *Host) Shutdown(ctx context.Context, source string) error {
 }
 
 func (s *Session) close(ctx context.Context, source string) error {
+	s.leaving.Store(true)
 	_ = s.inOwner(func() { s.draining = true })
 	_, err := s.do(ctx, "engine:close:"+s.runLabel, "engine", 0, &commands.CancelTurn{Source: source})
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
 		err = nil // nothing ran
 	}
-	s.stop()
+	if late := s.stop(ctx); late != nil {
+		go func() { // the journal is given up when the last effect has ended
+			<-s.stopped
+			_ = s.shut()
+		}()
+		return errors.Join(err, late)
+	}
 	return errors.Join(err, s.shut())
 }
 
-// stop ends the owner's goroutine once nothing runs any more. Nothing new is started.
-func (s *Session) stop() {
-	_ = s.inOwner(func() { s.closing = true })
-	<-s.stopped
+// stop ends the owner's goroutine once nothing runs any more. Nothing new is started. It waits as long as ctx lets it.
+func (s *Session) stop(ctx context.Context) error {
+	s.leaving.Store(true)
+	if err := s.enqueue(ctx, &request{call: func() { s.closing = true }, done: make(chan answer, 1)}); err != nil && !errors.Is(err, ErrClosed) {
+		return fmt.Errorf("close session %s: %w", s.ID, err)
+	}
+	select {
+	case <-s.stopped:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("session %s still runs something that does not stop: %w", s.ID, ctx.Err())
+	}
 }
 
 func (s *Session) shut() error {

@@ -95,7 +95,8 @@ func (s *Session) settle(batch []*request) {
 			}
 			s.refold()
 			commits = nil
-			answers[i].err = &commands.Refusal{Code: commands.CodeInternal, Reason: "internal error: " + defect.Error(), Next: "nothing was written; please report this with the log"}
+			r.done <- answer{err: &commands.Refusal{Code: commands.CodeInternal, Reason: "internal error: " + defect.Error(), Next: "nothing was written; please report this with the log"}}
+			start = i + 1 // whatever becomes of what follows
 			continue
 		}
 		answers[i] = a
@@ -224,9 +225,8 @@ func (s *Session) append(commits []*journal.Commit, batch []*request, answers []
 		if errors.Is(err, journal.ErrUnknownOutcome) {
 			s.broken = err
 			s.lost.Store(true)
-			return
 		}
-		s.refold()
+		s.refold() // also then: readers see nothing that is not known to be durable
 		return
 	}
 	s.mu.Lock()
@@ -253,7 +253,9 @@ func (s *Session) append(commits []*journal.Commit, batch []*request, answers []
 // refold goes back to what is on disk.
 func (s *Session) refold() {
 	if err := s.fold(); err != nil {
-		s.broken = fmt.Errorf("session %s cannot be read back: %w", s.ID, err)
+		if s.broken == nil {
+			s.broken = fmt.Errorf("session %s cannot be read back: %w", s.ID, err)
+		}
 		s.lost.Store(true)
 		s.host.log.Error("refold failed", "session", s.ID, "error", err)
 	}

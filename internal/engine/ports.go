@@ -15,14 +15,26 @@ import (
 type Clock interface {
 	// Now is milliseconds since the epoch. It may jump back; the owner never lets a commit follow it there.
 	Now() int64
-	// Elapsed is for durations. A test clock leaves out what it added for commits, whose number in a span of time is chance.
-	Elapsed() int64
 	// Sleep waits for d or the end of ctx, whose error it then returns.
 	Sleep(ctx context.Context, d time.Duration) error
 	// AfterFunc calls f in a goroutine of its own after d, unless it is stopped before.
 	AfterFunc(d time.Duration, f func()) (stop func())
 	// Committed tells a test clock that a commit was decided.
 	Committed()
+}
+
+// Stopwatch is a [Clock] whose durations are not differences of Now: a test clock leaves out what it added for commits,
+// whose number in a span of time is chance.
+type Stopwatch interface {
+	// Elapsed is milliseconds since some instant.
+	Elapsed() int64
+}
+
+func elapsed(c Clock) int64 {
+	if s, ok := c.(Stopwatch); ok {
+		return s.Elapsed()
+	}
+	return c.Now()
 }
 
 // IDs is the only source of randomness. The real one and the seeded one are made in cmd.

@@ -17,7 +17,6 @@ import (
 // performRequest asks the provider once: fence, stream, end.
 func (s *Session) performRequest(e *effect) {
 	st := e.step
-	s.resolveContext(e)
 	o, fresh := s.fence(e, &commands.StartRequest{Input: st.Input, Turn: st.Turn, Number: st.Number, Attempt: st.Attempt})
 	if !fresh {
 		return
@@ -56,14 +55,14 @@ func (s *Session) performRequest(e *effect) {
 }
 
 // resolveContext records, once a run and only what changed, the prompt's sections and the tool catalogue: without
-// them no later build could rebuild a request. It is queued before the fence and shares its transaction.
-func (s *Session) resolveContext(e *effect) {
+// them no later build could rebuild a request. It is queued before the fence of a request and shares its transaction; nil when
+// there is nothing to do.
+func (s *Session) resolveContext(e *effect) *request {
 	s.mu.Lock()
 	done := s.resolved
-	s.resolved = true
 	s.mu.Unlock()
-	if done {
-		return
+	if done || e.step.Kind != StepRequest {
+		return nil
 	}
 	r, err := s.encode("engine:context:"+s.runLabel, "engine", e.cause, s.context())
 	if err == nil {
@@ -71,6 +70,28 @@ func (s *Session) resolveContext(e *effect) {
 	}
 	if err != nil {
 		s.host.log.Error("prompt context not recorded", "session", s.ID, "error", err)
+		return nil
+	}
+	return r
+}
+
+// contextResolved takes the answer. What could not be written is tried again with the next fence: a request without its
+// context would be another one.
+func (s *Session) contextResolved(r *request) {
+	if r == nil {
+		return
+	}
+	select {
+	case a := <-r.done:
+		var refusal *commands.Refusal
+		if a.err == nil || errors.As(a.err, &refusal) && refusal.Code == commands.CodeNothing {
+			s.mu.Lock()
+			s.resolved = true
+			s.mu.Unlock()
+		} else {
+			s.host.log.Error("prompt context not recorded", "session", s.ID, "error", a.err)
+		}
+	case <-s.stopped:
 	}
 }
 
@@ -202,7 +223,6 @@ func (s *Session) performCall(e *effect) {
 	id := e.step.Call
 	s.mu.Lock()
 	p := s.prepared[id]
-	delete(s.prepared, id)
 	s.mu.Unlock()
 	var early *tools.Result
 	if s.host.unfenced && p != nil {
@@ -213,7 +233,10 @@ func (s *Session) performCall(e *effect) {
 	if !fresh || find[*event.CallStarted](o.Events) == nil {
 		return
 	}
-	started := s.host.clock.Elapsed()
+	s.mu.Lock()
+	delete(s.prepared, id) // only now: a fence that was refused may be tried again
+	s.mu.Unlock()
+	started := elapsed(s.host.clock)
 	var r tools.Result
 	switch {
 	case early != nil:
@@ -223,7 +246,7 @@ func (s *Session) performCall(e *effect) {
 	default:
 		r = s.runTool(e.ctx, p, id)
 	}
-	took := s.host.clock.Elapsed() - started
+	took := elapsed(s.host.clock) - started
 	for _, b := range e.before {
 		<-b.settled
 	}
@@ -240,7 +263,7 @@ func (s *Session) runTool(ctx context.Context, p *tools.Prepared, id string) (r 
 	defer func() {
 		if x := recover(); x != nil {
 			s.host.log.Error("tool panicked", "session", s.ID, "call", id, "panic", fmt.Sprint(x))
-			r = tools.Result{Outcome: tools.Uncertain, Class: "internal", Text: "The tool failed in an unexpected way, and what it did is unknown. Inspect the state that it would have changed before any new mutation."}
+			r = tools.Result{Outcome: tools.Uncertain, Class: "internal", Text: unknownEffect}
 		}
 	}()
 	env := s.env(id)

@@ -50,7 +50,8 @@ type Session struct {
 		text   string
 	}
 
-	lost atomic.Bool // broken, as others see it
+	lost    atomic.Bool // broken, as others see it
+	leaving atomic.Bool // it is to be closed: what cannot be written is given up
 
 	mu        sync.Mutex // guards what follows
 	observers []Observer

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"context"
 	"strconv"
 	"sync"
 	"time"
@@ -31,12 +30,13 @@ type stream struct {
 	shown   bytes.Buffer // not yet committed; its first unshown byte is at unshown
 	unshown int
 	last    int64 // when text was last shown
-	since   int64 // when the first byte of shown came
+	due     int   // counts the timers of commits; only the last one counts
 	parts   int
 	offset  map[LiveKind]int // bytes shown
 	cards   []event.CutCall
 	cancel  []func() // timers
 	over    bool
+	failed  error // a part could not be recorded
 
 	entry       uint64 // of the scripted model
 	conditional bool
@@ -53,6 +53,9 @@ func (st *stream) emit(c model.Chunk) error {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if st.failed != nil {
+		return st.failed
+	}
 	if c.Entry != 0 {
 		st.entry, st.conditional = c.Entry, c.Conditional
 	}
@@ -68,7 +71,7 @@ func (st *stream) emit(c model.Chunk) error {
 		st.s.live(Live{Kind: LiveCall, Turn: st.request.Turn, Request: st.request.ID, Attempt: st.request.Attempt, Call: id, Tool: c.Tool})
 	case model.ChunkArgs:
 	}
-	return nil
+	return st.failed
 }
 
 func (st *stream) text(kind event.PartKind, text string) {
@@ -81,8 +84,7 @@ func (st *stream) text(kind event.PartKind, text string) {
 	st.kind = kind
 	now := st.s.host.clock.Now()
 	if st.shown.Len() == 0 {
-		st.since = now
-		st.after(commitEvery, func() { st.commit(lineEnd(st.shown.Bytes())) })
+		st.dueLater()
 	}
 	st.shown.WriteString(text)
 	switch {
@@ -179,14 +181,23 @@ func (st *stream) commit(n int) {
 	}
 	part := st.take(n)
 	st.parts++
-	if _, err := st.s.do(context.Background(), st.s.commandID(st.e, "part"+strconv.Itoa(st.parts)), "engine", st.cause,
-		&commands.RecordPart{Request: st.request.ID, Attempt: st.request.Attempt, Kind: part.Kind, Text: part.Text, Entry: st.entry, Conditional: st.conditional}); err != nil {
-		st.s.host.log.Error("part not recorded", "session", st.s.ID, "error", err)
-	}
+	// What was shown is recorded, however long the disk is full. A part that cannot be recorded ends the attempt.
+	st.failed = st.s.report(st.e, "part"+strconv.Itoa(st.parts), st.cause,
+		&commands.RecordPart{Request: st.request.ID, Attempt: st.request.Attempt, Kind: part.Kind, Text: part.Text, Entry: st.entry, Conditional: st.conditional})
 	if st.shown.Len() > 0 {
-		st.since = st.s.host.clock.Now()
-		st.after(commitEvery, func() { st.commit(lineEnd(st.shown.Bytes())) })
+		st.dueLater()
 	}
+}
+
+// dueLater has what is shown from now on committed after a while, unless a commit takes it before.
+func (st *stream) dueLater() {
+	st.due++
+	due := st.due
+	st.after(commitEvery, func() {
+		if due == st.due { // else it was armed for a text that is gone
+			st.commit(lineEnd(st.shown.Bytes()))
+		}
+	})
 }
 
 func (st *stream) take(n int) commands.Part {

@@ -109,6 +109,24 @@ type Reader struct {
 	mp.Reader
 	Texts []journal.TextEntry
 	Body  func(i int) ([]byte, error)
+	// IDs, where there is one, keeps a replay from allocating the same id for each event that names it.
+	IDs *IDCache
+}
+
+// IDCache remembers short strings that were read lately.
+type IDCache [256]string
+
+// String reads a string, copied; a short one that was read lately is not copied again.
+func (r *Reader) String() string {
+	b := r.Bytes()
+	if r.IDs == nil || len(b) < 4 || len(b) > 32 {
+		return string(b)
+	}
+	slot := &r.IDs[(uint(b[len(b)-1])*31+uint(b[len(b)-2])*7+uint(b[len(b)-4]))%uint(len(r.IDs))]
+	if *slot != string(b) {
+		*slot = string(b)
+	}
+	return *slot
 }
 
 // Text reads a reference and resolves it in the table.
