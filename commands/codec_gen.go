@@ -346,57 +346,6 @@ func (x *CancelTurn) IsZero() bool {
 }
 
 // EncodeMsg writes x.
-func (x *RaiseNotice) EncodeMsg(e *event.Encoder) {
-	n := 0
-	if x.Severity != "" {
-		n++
-	}
-	if x.Code != "" {
-		n++
-	}
-	if !x.Text.IsZero() {
-		n++
-	}
-	e.Map(n)
-	if x.Severity != "" {
-		e.String("severity")
-		e.String(x.Severity)
-	}
-	if x.Code != "" {
-		e.String("code")
-		e.String(x.Code)
-	}
-	if !x.Text.IsZero() {
-		e.String("text")
-		e.Text(x.Text)
-	}
-}
-
-// DecodeMsg reads x, which must be zero.
-func (x *RaiseNotice) DecodeMsg(r *event.Reader) {
-	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
-		switch string(r.Bytes()) {
-		case "severity":
-			x.Severity = r.String()
-		case "code":
-			x.Code = r.String()
-		case "text":
-			x.Text = r.Text()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-// IsZero says that x has no field set.
-func (x *RaiseNotice) IsZero() bool {
-	return true &&
-		x.Severity == "" &&
-		x.Code == "" &&
-		x.Text.IsZero()
-}
-
-// EncodeMsg writes x.
 func (x *AdmitInput) EncodeMsg(e *event.Encoder) {
 	n := 0
 	if x.Client != "" {

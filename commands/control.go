@@ -13,16 +13,8 @@ type CancelTurn struct {
 	Source string `msgpack:"source"` // user, close, shutdown
 }
 
-// RaiseNotice tells the user something.
-type RaiseNotice struct {
-	Severity string     `msgpack:"severity"`
-	Code     string     `msgpack:"code"`
-	Text     event.Text `msgpack:"text"`
-}
-
 var controlRules = rules{
 	rule("turn.cancel", 1, cancelTurn),
-	rule("notice.raise", 1, raiseNotice),
 }
 
 // cancelTurn: what has not begun is closed at once; what runs is stopped by the driver, which sees that it is no longer
@@ -51,17 +43,6 @@ func cancelTurn(v *projections.View, c *CancelTurn, at Stamp) Decision {
 		out = append(out, endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
 	}
 	return Decision{Events: out}
-}
-
-func raiseNotice(v *projections.View, c *RaiseNotice, at Stamp) Decision {
-	if _, ok := NoticeCode(c.Code); !ok {
-		return refuse(CodeMalformed, "notice code %q is not in the table", c.Code)
-	}
-	turn := ""
-	if t := v.Root.Turns.Active; t != nil {
-		turn = t.ID
-	}
-	return events(&event.NoticeRaised{ID: at.ID("note", 0), Severity: c.Severity, Code: c.Code, Turn: turn, Text: c.Text})
 }
 
 // interruptedNotice tells what an earlier run left: the call whose effect is unknown, if any, and how many inputs wait.

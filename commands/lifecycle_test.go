@@ -466,7 +466,6 @@ func TestEveryEventTypeIsFoldedAndEmitted(t *testing.T) {
 	}
 	o := newOwner(t).create()
 	o.do(&commands.ResolveContext{Sections: []event.SectionResolved{{ID: "kernel", Text: event.NewText("x")}}, Tools: []event.ToolEntry{{Name: "read"}}})
-	o.do(&commands.RaiseNotice{Severity: "warning", Code: commands.NoticeMCP, Text: event.NewText("x")})
 	o.do(&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("x")}}, Title: event.NewText("title")})
 	collect(o)
 	for _, name := range unfoldedOrUnemitted(event.Types(), emitted) {

@@ -14,13 +14,3 @@ var Notices = []Notice{
 	{NoticeInterrupted, "warning", "An earlier process ended in the middle of a turn. The text names the call whose effect is unknown and how many inputs wait."},
 	{NoticeMCP, "warning", "The client named MCP servers. This build starts none; the text names them."},
 }
-
-// NoticeCode finds a code in the table.
-func NoticeCode(code string) (Notice, bool) {
-	for _, n := range Notices {
-		if n.Code == code {
-			return n, true
-		}
-	}
-	return Notice{}, false
-}

@@ -183,9 +183,6 @@ func actions(o *owner) map[string]func(*rapid.T) {
 		func(t *rapid.T) {
 			o.do(&commands.ResolveContext{Sections: []event.SectionResolved{{ID: "kernel", Text: text(t)}}, Tools: []event.ToolEntry{{Name: "read", Description: text(t)}}})
 		},
-		func(t *rapid.T) {
-			o.do(&commands.RaiseNotice{Severity: "warning", Code: rapid.SampledFrom([]string{commands.NoticeMCP, "made.up"}).Draw(t, "code"), Text: text(t)})
-		},
 	}
 	common["rare"] = func(t *rapid.T) { rapid.SampledFrom(rare).Draw(t, "which")(t) }
 	// What a driver wants next, so that histories get somewhere.
