@@ -18,9 +18,9 @@ golden *words:
     if [ "${1:-}" = update ]; then update=-update; shift; fi
     exec go test -count=1 ./testscripts/... -run "${1:-.}" $update
 
-# the benchmarks; some of them: just bench Append
-bench pattern='.':
-    go test -run '^$' -bench "$1" -benchmem ./...
+# the table of figures that the README quotes; some of its rows: just bench Open Replay
+bench *names:
+    go run ./internal/bench/table "$@"
 
 # formatting, vet and staticcheck
 lint:

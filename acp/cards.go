@@ -127,11 +127,31 @@ func rawInput(args string) json.RawMessage {
 }
 
 func bounded(text string) json.RawMessage {
-	if len(text) > maxRaw {
-		text = text[:maxRaw] + fmt.Sprintf("… (%d bytes in all)", len(text))
+	cut, whole := fit(text, maxRaw-64)
+	if !whole {
+		cut += fmt.Sprintf("… (%d bytes in all)", len(text))
 	}
-	b, _ := json.Marshal(strings.ToValidUTF8(text, "\uFFFD")) // a string always encodes
+	b, _ := json.Marshal(cut) // a string always encodes
 	return b
+}
+
+// fit is text in valid UTF-8, cut to what takes at most budget bytes of a line: what JSON escapes counts in full.
+func fit(text string, budget int) (cut string, whole bool) {
+	size := 0
+	for i, r := range text {
+		switch {
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+			size += 2
+		case r < 0x20 || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029':
+			size += 6
+		default:
+			size += utf8.RuneLen(r) // of U+FFFD for a byte that is none
+		}
+		if size > budget {
+			return strings.ToValidUTF8(text[:i], "\uFFFD"), false
+		}
+	}
+	return strings.ToValidUTF8(text, "\uFFFD"), true
 }
 
 func (p *Projector) started(e *event.CallStarted) {
@@ -232,14 +252,14 @@ func content(c *card, e *event.CallSettled) (items []schema.ToolCallContent, pla
 	if changed && e.Outcome == event.OutcomeOK && shown == len(places) {
 		return items, places
 	}
-	text := e.Text.String()
-	if len(text) > maxRaw {
-		text = text[:maxRaw] + "…"
+	text, whole := fit(e.Text.String(), maxRaw-1024)
+	if !whole {
+		text += fmt.Sprintf("\n… (%d bytes in all)", e.Text.Size)
 	}
 	if schema.ToolKind(c.kind) == schema.KindExecute || c.tool == "shell" {
 		text = fence(text)
 	}
-	return append([]schema.ToolCallContent{schema.TextItem(strings.ToValidUTF8(text, "\uFFFD"))}, items...), places
+	return append([]schema.ToolCallContent{schema.TextItem(text)}, items...), places
 }
 
 // rawOutput is the typed outcome of a change, complete and without texts; of any other call it is the bounded result.
@@ -255,10 +275,10 @@ func rawOutput(e *event.CallSettled) json.RawMessage {
 		Bytes   int           `json:"bytes,omitempty"`  // of the whole text, where it is cut here
 		Output  string        `json:"output,omitempty"` // file that holds everything
 		Size    uint64        `json:"outputSize,omitempty"`
-	}{Outcome: e.Outcome, Class: e.Class, Exit: e.Exit, Text: strings.ToValidUTF8(e.Text.String(), "\uFFFD"), Output: e.Output.String(), Size: e.OutBytes}
-	if limit := maxRaw - 1024; len(out.Text) > limit {
-		out.Bytes = len(out.Text)
-		out.Text = strings.ToValidUTF8(out.Text[:limit], "")
+	}{Outcome: e.Outcome, Class: e.Class, Exit: e.Exit, Output: e.Output.String(), Size: e.OutBytes}
+	var whole bool
+	if out.Text, whole = fit(e.Text.String(), maxRaw-8<<10); !whole { // beside it stand a path and a few words
+		out.Bytes = int(e.Text.Size)
 	}
 	b, err := json.Marshal(out)
 	if err != nil {

@@ -82,6 +82,7 @@ func TestEveryPackageHasAComment(t *testing.T) { check(t, comments(mustLoad(t, t
 
 func TestNothingIsLeftUnfinished(t *testing.T) { check(t, leftovers(mustLoad(t, tree))) }
 
+// spec: D172
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	text, err := fs.ReadFile(tree, "docs/architecture.md")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,11 @@ import (
 	"zuno/projections/lifecycle"
 )
 
-func notice(text string) *commands.RaiseNotice {
-	return &commands.RaiseNotice{Severity: "warning", Code: commands.NoticeMCP, Text: event.NewText(text)}
+// notice is a command that is possible at any time and causes one event: the policy under another agent's name.
+func notice(text string) *commands.ResolvePolicy {
+	p := fakePolicy()
+	p.Agent = text
+	return &commands.ResolvePolicy{Policy: p}
 }
 
 func code(err error) string {
@@ -127,7 +130,7 @@ func TestRefusalWaitsForTheFsyncOfItsBatch(t *testing.T) {
 		first <- err
 	}()
 	<-g.arrived
-	// Both share the next batch: a notice, and a cancel that is refused since no turn runs.
+	// Both share the next batch: a change, and a cancel that is refused since no turn runs.
 	second, refused := make(chan error, 1), make(chan error, 1)
 	r1, _ := x.encode("second", "user", 0, notice("second"))
 	r2, _ := x.encode("refused", "user", 0, &commands.CancelTurn{})
@@ -180,12 +183,11 @@ func TestRepeatedAndConflictingIDs(t *testing.T) {
 	if err != nil || first.Repeated {
 		t.Fatal(first, err)
 	}
-	id := find[*event.NoticeRaised](first.Events).ID
 	check := func(x *session) {
 		t.Helper()
 		head := x.Head()
 		again, err := x.Do(ctx, "acp:1", "user", notice("words"))
-		if err != nil || !again.Repeated || again.Commit != first.Commit || len(again.Events) != 1 || find[*event.NoticeRaised](again.Events).ID != id {
+		if err != nil || !again.Repeated || again.Commit != first.Commit || len(again.Events) != 1 || find[*event.PolicyResolved](again.Events).Policy.Agent != "words" {
 			t.Errorf("repeated: %+v, %v", again, err)
 		}
 		for _, other := range []commands.Command{notice("other words"), &commands.CancelTurn{}, admission("words")} {

@@ -213,8 +213,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, clock: newFakeClock(), ids: &fakeIDs{}, provider: &fakeProvider{make(chan *fakeStream, 100), make(chan struct{})}, runs: make(chan *fakeRun, 100), free: 1 << 20}
 	b.registry = b.tools("")
 	b.set = &Settings{Worktree: "/w", Provider: b.provider, Sections: []event.SectionResolved{{ID: "kernel", Text: event.NewText("You are a test.")}},
-		Policy: event.Policy{Agent: "build", Mode: event.ModeStandard, Concurrency: 3, Model: event.ModelChoice{Provider: "p", Name: "m"},
-			Rules: []event.Rule{{Tool: "*", Action: event.Allow}, {Tool: "asks", Action: event.Ask}}}}
+		Policy: fakePolicy()}
 	b.options = Options{Data: t.TempDir(), Build: func() string { return "test" }, Clock: b.clock, IDs: b.ids,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Settings: func(string) (*Settings, error) { return b.set, nil },
 		FreeMiB: func(string) uint64 { return b.free }}
@@ -230,6 +229,12 @@ func (b *bench) end() {
 	default:
 		close(b.provider.over)
 	}
+}
+
+// fakePolicy lets everything run but asks, which asks.
+func fakePolicy() event.Policy {
+	return event.Policy{Agent: "build", Mode: event.ModeStandard, Concurrency: 3, Model: event.ModelChoice{Provider: "p", Name: "m"},
+		Rules: []event.Rule{{Tool: "*", Action: event.Allow}, {Tool: "asks", Action: event.Ask}}}
 }
 
 // rebuild makes the host anew, as a new process would.

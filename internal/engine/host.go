@@ -364,9 +364,7 @@ func (s *Session) close(ctx context.Context, source string) error {
 // stop ends the owner's goroutine once nothing runs any more. Nothing new is started. It waits as long as ctx lets it.
 func (s *Session) stop(ctx context.Context) error {
 	s.leaving.Store(true)
-	if err := s.enqueue(ctx, &request{call: func() { s.closing = true }, done: make(chan answer, 1)}); err != nil && !errors.Is(err, ErrClosed) {
-		return fmt.Errorf("close session %s: %w", s.ID, err)
-	}
+	go func() { _ = s.inOwner(func() { s.closing = true }) }() // whether or not anybody waits for it
 	select {
 	case <-s.stopped:
 		return nil
