@@ -15,7 +15,7 @@ import (
 
 // ExportOptions say what an export shows.
 type ExportOptions struct {
-	// OmitTexts leaves the texts and the salt out; the chain still verifies.
+	// OmitTexts leaves the texts and the salt out; the chain still verifies. The lines are those of a redacted journal.
 	OmitTexts bool
 
 	// Mask replaces values that differ from machine to machine, so that two runs can be compared. It is called for
@@ -37,7 +37,7 @@ const shortText = 200
 //	 "texts":[{"digest":hex,"size":…,"text":…}…],"raw":base64}
 //
 // raw is format ‖ hash ‖ body, and with the texts the whole record; all else is derived from the two. A text that is not
-// UTF-8 stands as "base64", one that was dropped has only digest and size, one whose artifact is lost has "missing":true.
+// UTF-8 stands as "base64", one that was dropped has "redacted":true, one whose artifact is lost has "missing":true.
 // In a payload {"text":3} refers to text 3, with its "value" when it is short; binary values are hex up to 64 bytes
 // and {"base64":…} beyond.
 func Export(l Log, w io.Writer, o ExportOptions) error {
@@ -113,9 +113,7 @@ func (e *exporter) texts() {
 			e.hex("digest", t.Digest[:])
 			e.uint("size", t.Size)
 		}
-		if !e.omit {
-			e.text(i)
-		}
+		e.text(i)
 		e.b = append(e.b, '}')
 	}
 	e.b = append(e.b, ']')
@@ -123,9 +121,14 @@ func (e *exporter) texts() {
 }
 
 func (e *exporter) text(i int) {
-	b, err := e.c.Body(i)
+	b, err := []byte(nil), ErrRedacted
+	if !e.omit {
+		b, err = e.c.Body(i)
+	}
 	switch {
 	case errors.Is(err, ErrRedacted):
+		e.key("redacted")
+		e.b = append(e.b, "true"...)
 	case err != nil:
 		e.key("missing")
 		e.b = append(e.b, "true"...)

@@ -38,6 +38,10 @@ type Options struct {
 	Run      RunID         // of this ownership, for owner.json
 	Started  time.Time     // for owner.json
 
+	// Parent, for [Create], is the hash of the commit that the new session is forked from: its first commit names it
+	// as the one before it. Zero for a session that begins by itself.
+	Parent Hash
+
 	// Fault is called at the named points, for crash tests: it may end the process. An error that it returns counts
 	// as a failure of the step that was just done or is about to be done there.
 	Fault func(Point) error
@@ -67,6 +71,7 @@ type File struct {
 	owner     Owner
 	salt      []byte
 	redacted  uint64 // texts, when it was opened
+	parent    Hash   // prev of commit 1
 
 	mu     sync.RWMutex // guards head
 	head   Head
@@ -89,6 +94,13 @@ func (f *File) Path() string { return f.path }
 // Salt is the first text of commit 1, which every text digest is made with. It is nil before the first append, and in
 // a journal whose texts were dropped. It must not be changed.
 func (f *File) Salt() []byte { return f.salt }
+
+// Parent is the commit of another session that this one was forked from, as it was when the file was opened; zero
+// when it began by itself.
+func (f *File) Parent() Hash { return f.parent }
+
+// Redacted is the number of texts that were dropped from the journal, when it was opened.
+func (f *File) Redacted() uint64 { return f.redacted }
 
 // Head is the newest durable commit.
 func (f *File) Head() Head {

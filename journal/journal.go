@@ -15,7 +15,8 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // MarshalText is the hash in hex.
 func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
 
-// Head names the newest commit: the whole history hangs on its hash. The zero Head is that of an empty log.
+// Head names the newest commit: the whole history hangs on its hash. The zero Head is that of an empty log; that of an
+// empty fork has the hash of the commit that it was made from.
 type Head struct {
 	Number uint64
 	Hash   Hash

@@ -38,7 +38,11 @@ func Create(dir string, o Options) (*File, error) {
 	if err := errors.Join(syncFolder(dir), syncFolder(filepath.Dir(dir))); err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
-	return Open(dir, o, func(*Raw) error { return nil })
+	f, err := Open(dir, o, func(*Raw) error { return nil })
+	if err == nil {
+		f.head.Hash = o.Parent // the first commit's prev
+	}
+	return f, err
 }
 
 // makeFile makes an empty journal under another name first: a crash never leaves half of one.
@@ -213,7 +217,7 @@ func (f *File) verify(fold func(*Raw) error, deep bool) error {
 				return g.damaged(errors.New("it is in its page but not found by its number"))
 			}
 		}
-		f.head, f.lastAt, f.salt, f.redacted = s.head, s.lastAt, s.salt, s.redacted
+		f.head, f.parent, f.lastAt, f.salt, f.redacted = s.head, s.parent, s.lastAt, s.salt, s.redacted
 		return nil
 	})
 }

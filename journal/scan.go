@@ -37,6 +37,7 @@ type scanner struct {
 
 	// For checking: what the commits so far have established.
 	head     Head
+	parent   Hash // prev of commit 1
 	lastAt   int64
 	salt     []byte
 	redacted uint64 // texts so far
@@ -166,7 +167,7 @@ func (s *scanner) verify(rec []byte, deep bool) error {
 	switch n := s.head.Number + 1; {
 	case c.Number != n:
 		return fmt.Errorf("it says that it is commit %d", c.Number)
-	case c.Prev != s.head.Hash:
+	case n > 1 && c.Prev != s.head.Hash: // what the first commit names is the commit that a fork was made from
 		return errors.New("it does not follow the commit before it")
 	case c.Cause >= n:
 		return fmt.Errorf("its cause, commit %d, is not before it", c.Cause)
@@ -175,6 +176,9 @@ func (s *scanner) verify(rec []byte, deep bool) error {
 	}
 	if err := s.verifyTexts(deep); err != nil {
 		return err
+	}
+	if c.Number == 1 {
+		s.parent = c.Prev
 	}
 	s.head, s.lastAt = Head{c.Number, c.Hash}, c.At
 	return nil
@@ -204,11 +208,19 @@ func (s *scanner) verifyTexts(deep bool) error {
 			return err
 		}
 		if s.digest(b) != s.raw.Texts[i].Digest {
-			return fmt.Errorf("text %d does not match its digest", i)
+			return &textError{i, "does not match its digest"}
 		}
 	}
 	return nil
 }
+
+// textError is what is wrong with one text of a commit.
+type textError struct {
+	index int
+	why   string
+}
+
+func (e *textError) Error() string { return fmt.Sprintf("text %d %s", e.index, e.why) }
 
 // takeSalt keeps the salt, which is the first text of commit 1. A journal whose texts were dropped has none.
 func (s *scanner) takeSalt() error {

@@ -8,6 +8,7 @@ type Report struct {
 	Texts    uint64 // all, with the redacted ones
 	Redacted uint64 // texts of which only digest and size are left
 	Match    uint64 // the commit that has the expected hash; 0 when there is none, or none was expected
+	Parent   Hash   // the commit of another session that this one was forked from; zero for none
 }
 
 // Verify checks everything that opening checks, and the bytes of the artifacts that texts lie in. path is as for
@@ -28,6 +29,6 @@ func Verify(path string, expected Hash) (Report, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Head, r.Redacted = f.Head(), f.redacted
+	r.Head, r.Redacted, r.Parent = f.Head(), f.redacted, f.parent
 	return r, f.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"zuno/journal"
 	"zuno/journal/event"
@@ -36,13 +37,18 @@ const (
 
 var (
 	// idPattern is what may be the id of an entity, or is a ULID or a client's UUID.
-	idPattern = regexp.MustCompile(`\b[a-z]+_[0-9a-z]{10,26}\b` +
+	idPattern = lazily(`\b[a-z]+_[0-9a-z]{10,26}\b` +
 		`|\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 	// idFields are the fields that entities are named in. Words of a vocabulary may look the same elsewhere.
 	idFields      = []string{"id", "session", "installation", "cycle", "turn", "request", "input", "inputs", "call", "permission"}
-	digestPattern = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+	digestPattern = lazily(`\b[0-9a-f]{64}\b`)
 	zeroDigest    = journal.Hash{}.String()
 )
+
+// lazily compiles a pattern at its first use: most processes inspect nothing.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // measures are the fields that a clock or a machine decides, and the sizes of what may hold a path. They are left
 // out: one that is 0 is not recorded, so that a 0 in its place would not be the same.
@@ -153,7 +159,7 @@ func (m *mask) path(from, to string) {
 func (m *mask) learnIDs(n *node, name string) {
 	switch n.kind {
 	case kindString:
-		for _, id := range idPattern.FindAllString(n.str, -1) {
+		for _, id := range idPattern().FindAllString(n.str, -1) {
 			m.id(id, name)
 		}
 	case kindArray:
@@ -207,13 +213,13 @@ func (m *mask) string(name, s string) string {
 		s = replacePath(s, p.from, p.to)
 	}
 	s = m.temp.ReplaceAllString(s, "${1}$"+maskedTemp)
-	s = idPattern.ReplaceAllStringFunc(s, func(id string) string {
+	s = idPattern().ReplaceAllStringFunc(s, func(id string) string {
 		if to := m.ids[id]; to != "" {
 			return to
 		}
 		return id
 	})
-	return digestPattern.ReplaceAllString(s, "$"+maskedDigest)
+	return digestPattern().ReplaceAllString(s, "$"+maskedDigest)
 }
 
 // number masks the value of a field: what a clock or a machine decided becomes 0.

@@ -106,7 +106,7 @@ func facts(n *node) string {
 	}
 	var out []string
 	for _, m := range n.members {
-		isDigest := m.value.kind == kindString && len(m.value.str) == 2*sha256.Size && digestPattern.MatchString(m.value.str)
+		isDigest := m.value.kind == kindString && len(m.value.str) == 2*sha256.Size && digestPattern().MatchString(m.value.str)
 		if isDigest || slices.Contains(unsaid, m.name) {
 			continue
 		}

@@ -1,0 +1,90 @@
+package inspect
+
+import (
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"zuno/internal/bench"
+	"zuno/journal"
+	"zuno/projections"
+)
+
+// mixed is a session of the agreed mixture with at least that many events.
+func mixed(b *testing.B, events int) string {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "session")
+	f, err := journal.Create(dir, journal.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := bench.NewMix(f)
+	if err == nil {
+		err = m.Fill(events)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%d events in %d commits", m.Events, f.Head().Number)
+	if err := f.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// BenchmarkCheck: deciding every command again, against the fold of the same session alone, neither with the verification
+// of the file, which both need as well; and the two commands as a whole.
+func BenchmarkCheck(b *testing.B) {
+	dir := mixed(b, 195_000)
+	file, err := journal.OpenRead(dir, nothing)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	if n := file.Head().Number; n < 100_000 {
+		b.Fatal(n, " commands are too few")
+	}
+	var fold, check, foldAll, checkAll time.Duration
+	timed := func(sum *time.Duration, fn func() error) {
+		runtime.GC()
+		t := time.Now()
+		if err := fn(); err != nil {
+			b.Fatal(err)
+		}
+		*sum += time.Since(t)
+	}
+	for b.Loop() {
+		timed(&fold, func() error {
+			folder := projections.NewFolder(projections.Options{})
+			return file.Scan(1, folder.Commit)
+		})
+		timed(&check, func() error {
+			k := newChecker("bench")
+			err := file.Scan(1, k.commit)
+			if len(k.out.Differ) > 0 {
+				b.Fatal(k.out.Differ[0].First)
+			}
+			return err
+		})
+		timed(&foldAll, func() error {
+			folder := projections.NewFolder(projections.Options{})
+			f, err := journal.OpenRead(dir, folder.Commit)
+			if err == nil {
+				err = f.Close()
+			}
+			return err
+		})
+		timed(&checkAll, func() error {
+			_, err := Check(dir, CheckOptions{Build: "bench"})
+			return err
+		})
+	}
+	n := float64(b.N)
+	b.ReportMetric(float64(check)/float64(fold), "ratio")
+	b.ReportMetric(3, "limit")
+	b.ReportMetric(float64(checkAll)/float64(foldAll), "ratio-verified")
+	b.ReportMetric(check.Seconds()*1e3/n, "ms-check")
+	b.ReportMetric(fold.Seconds()*1e3/n, "ms-fold")
+	b.ReportMetric(checkAll.Seconds()*1e3/n, "ms-check-verified")
+}
