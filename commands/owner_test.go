@@ -362,7 +362,8 @@ func (l *ledger) agree(s *projections.Session) string {
 	return ""
 }
 
-// dump writes all that can be reached from x, unexported fields too. Fields that only inspection fills are left out.
+// dump writes all that can be reached from x, unexported fields too. Fields that only inspection fills, and scratch space, are
+// left out.
 func dump(x any) string {
 	var b strings.Builder
 	dumpValue(&b, reflect.ValueOf(x))
@@ -376,8 +377,8 @@ func dumpValue(b *strings.Builder, v reflect.Value) {
 		b.WriteString("nil")
 		return
 	}
-	if v.Type() == stateType && v.CanInterface() {
-		fmt.Fprintf(b, "<%s>", v.Interface())
+	if v.Type() == stateType {
+		fmt.Fprintf(b, "<%d>", v.FieldByName("i").Uint()) // of its machine, whose value is no part of the view
 		return
 	}
 	switch v.Kind() {
@@ -393,7 +394,7 @@ func dumpValue(b *strings.Builder, v reflect.Value) {
 	case reflect.Struct:
 		b.WriteString("{")
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; name != "keep" && name != "All" {
+			if name := v.Type().Field(i).Name; name != "keep" && name != "All" && name != "free" {
 				fmt.Fprintf(b, "%s:", name)
 				dumpValue(b, v.Field(i))
 				b.WriteString(" ")

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"slices"
+
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
@@ -136,12 +138,12 @@ func recordPart(v *projections.View, c *RecordPart, at Stamp) Decision {
 
 // lastParts makes the events of the parts that end with the attempt, and the digest over all of its parts.
 func lastParts(r *projections.Request, parts []Part) (out []event.Payload, sum journal.Hash) {
-	sum = r.PartsSum
+	digests := slices.Clip(r.Digests)
 	for _, p := range parts {
 		out = append(out, &event.ResponsePart{Request: r.ID, Attempt: r.Attempt, Kind: p.Kind, Text: p.Text})
-		sum = projections.ChainParts(sum, p.Text.Digest)
+		digests = append(digests, p.Text.Digest)
 	}
-	return out, sum
+	return out, projections.PartsDigest(digests)
 }
 
 func completeResponse(v *projections.View, c *CompleteResponse, at Stamp) Decision {

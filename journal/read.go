@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -25,12 +26,28 @@ const (
 // temporary one and holds the lock only for that, so that nobody waits for a reader that prints, and whoever owns the
 // session afterwards changes nothing for the reader. It is [InUse] while an owner has the session.
 func OpenRead(path string, fold func(*Raw) error) (*File, error) {
-	return openRead(path, fold, false)
+	return Inspection{Path: path, Fold: fold}.free(readWait)
 }
 
-func openRead(path string, fold func(*Raw) error, deep bool) (*File, error) {
-	return withFile(path, func(f *File, handle *os.File) error {
-		if err := lock(handle, unix.LOCK_SH, readWait, f.path); err != nil {
+// OpenLive is OpenRead of a journal whose owner does not answer; see [Inspection.Live].
+func OpenLive(path string, fold func(*Raw) error) (*File, error) {
+	return Inspection{Path: path, Fold: fold}.Live()
+}
+
+// Inspection is a journal to be read from its first commit to its head, and verified on the way. There is one way to
+// read it while nobody owns it, and there are two while somebody does. Each ends in a [File] for inspection.
+type Inspection struct {
+	Path string           // a session's folder or a journal's file anywhere
+	Fold func(*Raw) error // as for [Open]
+	Deep bool             // check the bytes of the artifacts too
+}
+
+// Free reads a journal that nobody owns, as [OpenRead] does; it is [InUse] at once while somebody does.
+func (i Inspection) Free() (*File, error) { return i.free(0) }
+
+func (i Inspection) free(wait time.Duration) (*File, error) {
+	return withFile(i.Path, func(f *File, handle *os.File) error {
+		if err := lock(handle, unix.LOCK_SH, wait, f.path); err != nil {
 			return err
 		}
 		t, err := f.copied(handle)
@@ -41,36 +58,42 @@ func openRead(path string, fold func(*Raw) error, deep bool) (*File, error) {
 		if err := unix.Flock(int(handle.Fd()), unix.LOCK_UN); err != nil {
 			return err
 		}
-		return f.inspect(t, fold, deep)
+		return f.inspect(t, i.Fold, i.Deep)
 	})
 }
 
-// OpenLive is OpenRead of a journal whose owner does not answer: it takes no lock. A copy is accepted only if all of it
+// Snapshot reads t, which the journal's owner made with [File.Snapshot]. It does not close t.
+func (i Inspection) Snapshot(t *os.File) (*File, error) {
+	return withFile(i.Path, func(f *File, _ *os.File) error { return f.inspect(t, i.Fold, i.Deep) })
+}
+
+// Live reads the journal of an owner that does not answer: it takes no lock. A copy is accepted only if all of it
 // verifies; one that the owner changed meanwhile does not, and is taken again a few times. It may lack the newest
 // commits.
-func OpenLive(path string, fold func(*Raw) error) (*File, error) {
-	return withFile(path, func(f *File, handle *os.File) error {
+func (i Inspection) Live() (*File, error) {
+	return withFile(i.Path, func(f *File, handle *os.File) error {
 		for try := 1; ; try++ {
-			err := f.live(handle, fold)
+			err := f.good(handle)
+			if err == nil {
+				break
+			}
 			var d *Damaged
-			if err == nil || try == liveTries || !errors.As(err, &d) {
+			if try == liveTries || !errors.As(err, &d) {
 				return err
 			}
 		}
+		return f.verify(i.Fold, i.Deep)
 	})
 }
 
-func (f *File) live(handle *os.File, fold func(*Raw) error) error {
+// good opens a copy that verifies. Only such a one reaches the fold, which could not be undone.
+func (f *File) good(handle *os.File) error {
 	t, err := f.copied(handle)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	// Only a copy that is known to be good reaches the fold, which could not be undone.
-	if err := f.inspect(t, func(*Raw) error { return nil }, false); err != nil {
-		return err
-	}
-	return f.verify(fold, false)
+	return f.inspect(t, func(*Raw) error { return nil }, false)
 }
 
 // withFile resolves path and runs open on it.
@@ -128,26 +151,46 @@ func unlinkedFile() (*os.File, error) {
 	return t, nil
 }
 
-// Backup writes the whole journal file, as of now, to w. The pages go through an unlinked file first: a reader that
-// stopped taking bytes would hold up the owner.
-func (f *File) Backup(w io.Writer) error {
+// Snapshot copies the whole journal file, as of now, into an unlinked temporary file, which is the caller's to close,
+// and gives its newest commit. That commit may not be durable yet: it is when [File.Head] has come to it. Whoever is
+// given the file and stops reading holds up nobody: the journal is read only as long as the copy takes.
+func (f *File) Snapshot() (*os.File, Head, error) {
 	t, err := unlinkedFile()
 	if err != nil {
-		return fmt.Errorf("back up journal %s: %w", f.path, err)
+		return nil, Head{}, fmt.Errorf("copy journal %s: %w", f.path, err)
 	}
-	defer t.Close()
-	err = guard(f.path, func(*guarded) error {
+	var head Head
+	err = guard(f.path, func(g *guarded) error {
 		return f.db.View(func(tx *bolt.Tx) error {
+			k, v := tx.Bucket(commitsBucket).Cursor().Last()
+			switch {
+			case k == nil:
+			case len(k) != 8 || len(v) <= bodyStart:
+				return g.damaged(errMissing)
+			default:
+				head = Head{binary.BigEndian.Uint64(k), Hash(v[1:bodyStart])}
+			}
 			_, err := tx.WriteTo(t)
 			return err
 		})
 	})
-	if err != nil {
-		return fmt.Errorf("back up journal %s: %w", f.path, err)
+	if err == nil {
+		_, err = t.Seek(0, io.SeekStart)
 	}
-	if _, err := t.Seek(0, io.SeekStart); err != nil {
+	if err != nil {
+		t.Close()
+		return nil, Head{}, fmt.Errorf("copy journal %s: %w", f.path, err)
+	}
+	return t, head, nil
+}
+
+// Backup writes the whole journal file, as of now, to w, by way of a [File.Snapshot].
+func (f *File) Backup(w io.Writer) error {
+	t, _, err := f.Snapshot()
+	if err != nil {
 		return err
 	}
+	defer t.Close()
 	_, err = io.Copy(w, t)
 	return err
 }

@@ -124,7 +124,7 @@ func TestImpossibleStepMarksTheViewCorrupt(t *testing.T) {
 	turn := &event.TurnStarted{ID: "t"}
 	request := &event.RequestStarted{ID: "r", Turn: "t", Number: 1, Attempt: 1}
 	applied := &event.InputApplied{Input: "in", Turn: "t", Request: "r"}
-	response := &event.ResponseCompleted{Request: "r", Attempt: 1, Calls: 1}
+	response := &event.ResponseCompleted{Request: "r", Attempt: 1, Calls: 1, Parts: projections.PartsDigest(nil)}
 	call := &event.CallRequested{ID: "k", Turn: "t", Request: "r", Attempt: 1, Position: 1, Permission: event.Ask}
 	asked := &event.PermissionAsked{ID: "p", Call: "k"}
 	allowed := &event.PermissionAnswered{ID: "p", Call: "k", Verdict: event.VerdictAllow}
@@ -288,7 +288,7 @@ func TestTranscriptTakesBackWhatWasCut(t *testing.T) {
 		}
 		switch i % 3 {
 		case 0:
-			sum := f.View.Root.Turns.Active.Request.PartsSum
+			sum := projections.PartsDigest(f.View.Root.Turns.Active.Request.Digests)
 			apply(&event.ResponseCompleted{Request: r, Attempt: 1, Parts: sum})
 			want += 700
 		case 1:

@@ -77,10 +77,11 @@ func (t *Transcript) cut(from uint64) {
 	}
 }
 
-// ChainParts extends the digest over a response's parts by one part's text digest.
-func ChainParts(sum, digest journal.Hash) journal.Hash {
-	var both [2 * len(sum)]byte
-	copy(both[:], sum[:])
-	copy(both[len(sum):], digest[:])
-	return sha256.Sum256(both[:])
+// PartsDigest is the digest over a response's parts: SHA-256 of the digests of their texts, one after the other.
+func PartsDigest(digests []journal.Hash) (sum journal.Hash) {
+	h := make([]byte, 0, 16*len(sum))
+	for i := range digests {
+		h = append(h, digests[i][:]...)
+	}
+	return sha256.Sum256(h)
 }

@@ -27,17 +27,17 @@ type Turn struct {
 
 // Request is one request to the provider.
 type Request struct {
-	ID       string       `json:"id"`
-	Number   uint64       `json:"n"`
-	Attempt  uint64       `json:"attempt"`
-	Open     bool         `json:"open"`
-	Finish   string       `json:"finish,omitempty"` // of a completed response; empty for a cut or failed one
-	Calls    uint64       `json:"calls"`
-	Parts    uint64       `json:"parts"` // recorded parts of this attempt
-	PartsSum journal.Hash `json:"-"`     // SHA-256 over their digests, chained
-	Entry    uint64       `json:"-"`     // of the scripted model, once a part has told
-	Whether  bool         `json:"-"`     // that entry has a condition
-	Started  uint64       `json:"started"`
+	ID      string         `json:"id"`
+	Number  uint64         `json:"n"`
+	Attempt uint64         `json:"attempt"`
+	Open    bool           `json:"open"`
+	Finish  string         `json:"finish,omitempty"` // of a completed response; empty for a cut or failed one
+	Calls   uint64         `json:"calls"`
+	Parts   uint64         `json:"parts"` // recorded parts of this attempt
+	Digests []journal.Hash `json:"-"`     // of their texts
+	Entry   uint64         `json:"-"`     // of the scripted model, once a part has told
+	Whether bool           `json:"-"`     // that entry has a condition
+	Started uint64         `json:"started"`
 }
 
 // Turns are the turns of a session; at most one is active.
@@ -119,7 +119,7 @@ var turnFolds = folds{
 		if e.Entry != 0 {
 			r.Entry, r.Whether = e.Entry, e.Conditional
 		}
-		r.PartsSum = ChainParts(r.PartsSum, e.Text.Digest)
+		r.Digests = append(r.Digests, e.Text.Digest)
 		kind := EntryText
 		if e.Kind == event.PartReasoning {
 			kind = EntryReasoning
@@ -132,9 +132,10 @@ var turnFolds = folds{
 		if err != nil {
 			return err
 		}
-		if e.Parts != r.PartsSum {
+		if e.Parts != PartsDigest(r.Digests) {
 			return impossible("request %s: its parts do not have the recorded digest", e.Request)
 		}
+		r.Digests = nil
 		r.Open, r.Finish, r.Calls = false, e.Finish, e.Calls
 		s.Usage.response(v, m, t, &e.Usage)
 		s.Script.answered(e.Entry, e.Conditional)

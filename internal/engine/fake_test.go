@@ -207,6 +207,7 @@ type bench struct {
 	set      *Settings
 	options  Options
 	free     uint64
+	swapped  bool // the tools declare the opposite
 }
 
 func newBench(t *testing.T) *bench {
@@ -251,6 +252,11 @@ func (b *bench) tools(note string) *tools.Registry {
 		"safe": {Effect: event.ReadOnly, Replay: event.ReplaySafe, Concurrency: event.ParallelSafe},
 		"par":  {Effect: event.SideEffecting, Concurrency: event.ParallelSafe},
 	} {
+		if b.swapped && d.Replay == event.ReplaySafe {
+			d = event.Declaration{}
+		} else if b.swapped {
+			d = event.Declaration{Effect: event.ReadOnly, Replay: event.ReplaySafe, Concurrency: event.ParallelSafe}
+		}
 		tools.Register(r, tools.Spec[fakeArgs]{Name: name, Description: "A fake." + note, Declaration: d,
 			Prepare: func(_ tools.Where, a fakeArgs) (tools.Prepared, *tools.Blocked) {
 				return tools.Prepared{Title: name, Kind: "other", Run: func(ctx context.Context, env tools.Env) tools.Result {

@@ -30,6 +30,7 @@ type stream struct {
 	shown   bytes.Buffer // not yet committed; its first unshown byte is at unshown
 	unshown int
 	last    int64 // when text was last shown
+	armed   bool  // a timer will show what came since
 	due     int   // counts the timers of commits; only the last one counts
 	parts   int
 	offset  map[LiveKind]int // bytes shown
@@ -90,8 +91,9 @@ func (st *stream) text(kind event.PartKind, text string) {
 	switch {
 	case now-st.last >= showEvery.Milliseconds():
 		st.show()
-	case st.unshown == st.shown.Len()-len(text):
-		st.after(showEvery, st.show)
+	case !st.armed:
+		st.armed = true
+		st.after(showEvery, st.showLater)
 	}
 	for st.shown.Len() >= commitSize {
 		st.commit(lineEnd(st.shown.Bytes()[:commitSize]))
@@ -146,6 +148,18 @@ func utf8Width(c byte) int {
 		return 3
 	}
 	return 2
+}
+
+// showLater shows what came since, unless something was shown meanwhile: then that counts, or there would be two rhythms.
+func (st *stream) showLater() {
+	st.armed = false
+	since := st.s.host.clock.Now() - st.last
+	if wait := showEvery.Milliseconds() - since; since >= 0 && wait > 0 && st.unshown < st.shown.Len() {
+		st.armed = true
+		st.after(time.Duration(wait)*time.Millisecond, st.showLater)
+		return
+	}
+	st.show()
 }
 
 // show brings what has come since the last time to the observers.

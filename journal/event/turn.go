@@ -73,7 +73,7 @@ type ResponseCompleted struct {
 	Finish  string `msgpack:"finish" json:"finish"`
 	Usage   Usage  `msgpack:"usage" json:"usage,omitzero"`
 	Calls   uint64 `msgpack:"calls" json:"calls,omitempty"` // how many call.requested follow in this commit
-	// Parts is the digest over the response's parts: from zero, SHA-256(sum ‖ part digest) for each in order.
+	// Parts is the digest over the response's parts: SHA-256 of the digests of their texts, one after the other.
 	Parts journal.Hash `msgpack:"parts" json:"parts"`
 	// Entry is the place in the scripted model's script that answered; Conditional that it had a condition.
 	Entry       uint64 `msgpack:"entry" json:"entry,omitempty"`

@@ -1,0 +1,431 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// BadExport says what is wrong with an export. Nothing was made of it.
+type BadExport struct {
+	Line   int    // from 1
+	Field  string // as in the line's JSON ("command.type", "texts[2]"); "" for the line as a whole
+	Reason string
+}
+
+func (e *BadExport) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("line %d of the export: it %s", e.Line, e.Reason)
+	}
+	return fmt.Sprintf("line %d of the export: %s %s", e.Line, e.Field, e.Reason)
+}
+
+// CheckExport reads what [Export] wrote and checks everything that opening the journal would check, and that what a line
+// shows is what its raw side says. expected is as for [Verify]. The error is a [*BadExport], or the reader's.
+func CheckExport(r io.Reader, expected Hash) (Report, error) {
+	return readExport(r, expected, func(*Raw, []byte, *exportLine) error { return nil })
+}
+
+// Import makes a journal of an export: a file of its own at path, its artifacts in artifacts/ beside it. All is checked
+// as by [CheckExport], and the records and the head are those that were exported. It is fs.ErrExist when path is taken.
+// Nothing appears at path before all of the journal is on disk, and after an error nothing is left.
+func Import(r io.Reader, path string) (Report, error) { return importTo(r, path, false) }
+
+// ImportSession is Import into a session's folder, which it makes.
+func ImportSession(r io.Reader, dir string) (Report, error) { return importTo(r, dir, true) }
+
+func importTo(r io.Reader, path string, folder bool) (Report, error) {
+	b, err := newBuilder(path, folder)
+	if err != nil {
+		return Report{}, fmt.Errorf("import: %w", err)
+	}
+	defer b.discard()
+	report, err := readExport(r, Hash{}, func(c *Raw, rec []byte, l *exportLine) error {
+		return b.add(c, rec, func(i int) []byte { return l.text(i) })
+	})
+	var bad *BadExport
+	if errors.As(err, &bad) {
+		return report, err
+	}
+	if err == nil {
+		err = b.finish(report.Head)
+	}
+	if err != nil {
+		return report, fmt.Errorf("import: %w", err)
+	}
+	return report, nil
+}
+
+// Redact writes a journal with the commits of l and none of their texts, nor the salt, to path. It is a fresh file: no
+// free page of it holds what was dropped. The head is the same, and so are the errors as those of [Import].
+func Redact(l Log, path string) (Report, error) {
+	b, err := newBuilder(path, false)
+	if err != nil {
+		return Report{}, fmt.Errorf("redact: %w", err)
+	}
+	defer b.discard()
+	var report Report
+	var rec []byte
+	err = l.Scan(1, func(c *Raw) error {
+		rec = appendArray(append(rec[:0], c.Record...), len(c.Texts))
+		for range c.Texts {
+			rec = append(rec, 0xc0)
+		}
+		report.count(c)
+		report.Redacted += uint64(len(c.Texts))
+		return b.add(c, rec, func(int) []byte { return nil })
+	})
+	if err == nil {
+		err = b.finish(report.Head)
+	}
+	if err != nil {
+		return report, fmt.Errorf("redact: %w", err)
+	}
+	return report, nil
+}
+
+func (r *Report) count(c *Raw) {
+	r.Commits++
+	r.Events += uint64(len(c.Events))
+	r.Texts += uint64(len(c.Texts))
+	r.Head = Head{c.Number, c.Hash}
+	if c.Number == 1 {
+		r.Parent = c.Prev
+	}
+}
+
+// readExport calls fn with each commit of an export, checked, and its record.
+func readExport(r io.Reader, expected Hash, fn func(c *Raw, rec []byte, l *exportLine) error) (report Report, err error) {
+	x := importer{in: bufio.NewReaderSize(r, 256<<10)}
+	x.s = newScanner(&x)
+	for {
+		line, err := x.next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = x.check(line)
+		}
+		if err == nil {
+			c := &x.s.raw
+			report.count(c)
+			if c.Hash == expected && expected != (Hash{}) {
+				report.Match = c.Number
+			}
+			err = fn(c, x.rec, &x.line)
+		}
+		if err != nil {
+			return report, err
+		}
+	}
+	report.Redacted = x.s.redacted
+	if x.n == 0 {
+		return report, &BadExport{1, "", "is not there: the export is empty"}
+	}
+	return report, nil
+}
+
+// importer is the [source] of the texts of the line that it is at.
+type importer struct {
+	in   *bufio.Reader
+	n    int // lines so far
+	long []byte
+	line exportLine
+	rec  []byte
+	s    *scanner
+	e    exporter
+}
+
+func (x *importer) bucketText(_ uint64, index int) []byte { return x.line.text(index) }
+
+func (x *importer) artifact(name string, size uint64) ([]byte, error) {
+	for i, t := range x.s.raw.Texts {
+		if p := &x.s.places[i]; p.kind == placeArtifact && t.Size == size && string(p.bytes) == name {
+			return x.line.text(i), nil
+		}
+	}
+	return nil, fmt.Errorf("artifact %s is missing", name)
+}
+
+// next is the next line without its end.
+func (x *importer) next() ([]byte, error) {
+	x.long = x.long[:0]
+	for {
+		part, err := x.in.ReadSlice('\n')
+		if len(x.long)+len(part) > maxLine {
+			return nil, &BadExport{x.n + 1, "", fmt.Sprintf("is longer than %d bytes", maxLine)}
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			x.long = append(x.long, part...)
+			continue
+		case err == io.EOF && len(x.long)+len(part) == 0:
+			return nil, io.EOF
+		case err != nil && err != io.EOF:
+			return nil, err
+		}
+		x.n++
+		if len(x.long) > 0 {
+			x.long = append(x.long, part...)
+			part = x.long
+		}
+		return bytes.TrimSuffix(part, []byte{'\n'}), nil
+	}
+}
+
+// check checks one line. Its record stands in rec, and its commit in the scanner.
+func (x *importer) check(line []byte) error {
+	bad := func(field string, err error) error { return &BadExport{x.n, field, err.Error()} }
+	l := &x.line
+	if field, err := l.parse(line); err != nil {
+		return bad(field, err)
+	}
+	if len(l.raw) < minRecord {
+		return bad("raw", errors.New("is too short for a record"))
+	}
+	if err := checkHash(l.raw); err != nil {
+		return bad("raw", fmt.Errorf("is no record of a commit: %w", err))
+	}
+	rest, err := x.s.raw.decode(l.raw)
+	switch {
+	case err != nil:
+		return bad("raw", fmt.Errorf("is no record of a commit: %w", err))
+	case len(rest) > 0:
+		return bad("raw", errors.New("holds more than format, hash and body"))
+	case len(l.texts) != len(x.s.raw.Texts):
+		return bad("texts", fmt.Errorf("has %d texts, and raw names %d", len(l.texts), len(x.s.raw.Texts)))
+	}
+	x.rec = appendArray(append(x.rec[:0], l.raw...), len(l.texts))
+	for i, t := range x.s.raw.Texts {
+		body := l.text(i)
+		switch p := &l.texts[i]; {
+		case p.redacted:
+			x.rec = append(x.rec, 0xc0)
+			continue
+		case p.missing:
+			return bad(fmt.Sprintf("texts[%d]", i), errors.New("is missing, and is not said to be redacted"))
+		case uint64(len(body)) != t.Size:
+			return bad(fmt.Sprintf("texts[%d]", i), fmt.Errorf("has %d bytes, and raw says %d", len(body), t.Size))
+		}
+		switch placeOf(t.Size) {
+		case placeInline:
+			x.rec = appendBin(x.rec, body)
+		case placeBucket:
+			x.rec = append(x.rec, textInBolt)
+		default:
+			sum := sha256.Sum256(body)
+			x.rec = appendStr(x.rec, hex.EncodeToString(sum[:]))
+		}
+	}
+	if err := x.s.verify(x.rec, true); err != nil {
+		var text *textError
+		if errors.As(err, &text) {
+			return bad(fmt.Sprintf("texts[%d]", text.index), errors.New(text.why))
+		}
+		return bad("raw", fmt.Errorf("does not go on from the line before: %w", err))
+	}
+	x.e.line(&x.s.raw)
+	if want := x.e.b[:len(x.e.b)-1]; !bytes.Equal(line, want) {
+		if field, why := disagreement(line, want); why != "" {
+			return bad(field, errors.New(why))
+		}
+	}
+	return nil
+}
+
+const (
+	// batchBytes bounds a transaction of an import.
+	batchBytes = 8 << 20
+	stagePart  = ".import-*"
+)
+
+// builder makes a journal of records that are written already. All of it lies in a folder beside the target until the end.
+type builder struct {
+	target string
+	folder bool // the target is a session's folder
+	stage  string
+	f      File // of the stage
+	tx     *bolt.Tx
+	size   int // of the transaction
+	last   uint64
+	names  map[string]bool // artifacts
+}
+
+func newBuilder(target string, folder bool) (*builder, error) {
+	if _, err := os.Lstat(target); err == nil {
+		return nil, fmt.Errorf("%s: %w", target, fs.ErrExist)
+	}
+	stage, err := os.MkdirTemp(filepath.Dir(target), stagePart)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{target: target, folder: folder, stage: stage, names: map[string]bool{}}
+	b.f.dir, b.f.path = stage, inFolder(stage)
+	for _, d := range []string{stage, filepath.Join(stage, artifactsDir), filepath.Join(stage, outDir)} {
+		err := os.Mkdir(d, folderMode)
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+		if err := errors.Join(err, os.Chmod(d, folderMode)); err != nil {
+			b.discard()
+			return nil, err
+		}
+	}
+	if err := makeFile(b.f.path, Options{}); err != nil {
+		b.discard()
+		return nil, err
+	}
+	b.f.db, err = bolt.Open(b.f.path, fileMode, &bolt.Options{
+		NoFreelistSync: true, FreelistType: bolt.FreelistArrayType, NoStatistics: true,
+		NoSync: true, NoGrowSync: true, // a file that nobody sees yet is synced once, at the end
+	})
+	if err != nil {
+		b.discard()
+		return nil, err
+	}
+	b.f.db.AllocSize = growStep
+	return b, nil
+}
+
+// add takes a commit whose record is rec.
+func (b *builder) add(c *Raw, rec []byte, text func(i int) []byte) (err error) {
+	if b.tx == nil {
+		if b.tx, err = b.f.db.Begin(true); err != nil {
+			return err
+		}
+	}
+	if len(rec) > maxBolt {
+		return &Invalid{c.Number, fmt.Sprintf("its record has %d bytes, the limit is %d", len(rec), maxBolt)}
+	}
+	commits, texts := b.tx.Bucket(commitsBucket), b.tx.Bucket(textsBucket)
+	commits.FillPercent, texts.FillPercent = 1, 1
+	if err := commits.Put(commitKey(c.Number), bytes.Clone(rec)); err != nil {
+		return err
+	}
+	b.size += len(rec)
+	b.last = c.Number
+	for i := range c.Texts {
+		body := text(i)
+		switch placeOf(uint64(len(body))) {
+		case placeBucket:
+			if err := texts.Put(appendTextKey(nil, c.Number, i), bytes.Clone(body)); err != nil {
+				return err
+			}
+			b.size += len(body)
+		case placeArtifact:
+			name, err := b.f.putArtifact(body)
+			if err != nil {
+				return err
+			}
+			b.names[name] = true
+		}
+	}
+	if b.size < batchBytes {
+		return nil
+	}
+	return b.commit()
+}
+
+func (b *builder) commit() error {
+	if b.tx == nil {
+		return nil
+	}
+	tx := b.tx
+	b.tx, b.size = nil, 0
+	if err := tx.Bucket(commitsBucket).SetSequence(b.last); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// finish makes the journal durable, opens it as everybody else will, and puts it in its place.
+func (b *builder) finish(head Head) error {
+	if err := b.commit(); err != nil {
+		return err
+	}
+	err := b.f.db.Sync()
+	err = errors.Join(err, b.f.db.Close())
+	b.f.db = nil
+	if err == nil {
+		err = errors.Join(b.f.syncArtifacts(), syncFolder(b.stage))
+	}
+	if err != nil {
+		return err
+	}
+	r, err := Verify(b.f.path, Hash{})
+	if err != nil {
+		return err
+	}
+	if r.Head != head {
+		return fmt.Errorf("the journal ends with commit %d instead of %d", r.Head.Number, head.Number)
+	}
+	if b.folder {
+		err = os.Rename(b.stage, b.target)
+	} else {
+		err = b.placeFile()
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(b.target))
+}
+
+// placeFile moves the artifacts and then the journal; on failure it takes back what it moved.
+func (b *builder) placeFile() (err error) {
+	var moved []string
+	defer func() {
+		if err != nil {
+			for i := len(moved) - 1; i >= 0; i-- {
+				os.Remove(moved[i])
+			}
+		}
+	}()
+	if len(b.names) > 0 {
+		dir := filepath.Join(filepath.Dir(b.target), artifactsDir)
+		switch err := os.Mkdir(dir, folderMode); {
+		case err == nil:
+			moved = append(moved, dir)
+		case !errors.Is(err, fs.ErrExist):
+			return err
+		}
+		for name := range b.names {
+			to := filepath.Join(dir, name)
+			if _, err := os.Lstat(to); err == nil {
+				continue // named by its bytes
+			}
+			if err := os.Rename(filepath.Join(b.stage, artifactsDir, name), to); err != nil {
+				return err
+			}
+			moved = append(moved, to)
+		}
+		if err := syncFolder(dir); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Lstat(b.target); err == nil {
+		return fmt.Errorf("%s: %w", b.target, fs.ErrExist)
+	}
+	return os.Rename(b.f.path, b.target)
+}
+
+// discard removes what lies in the stage.
+func (b *builder) discard() {
+	if b.tx != nil {
+		_ = b.tx.Rollback()
+		b.tx = nil
+	}
+	if b.f.db != nil {
+		_ = b.f.db.Close()
+		b.f.db = nil
+	}
+	_ = os.RemoveAll(b.stage)
+}
