@@ -376,7 +376,7 @@ func TestVerifyReadsArtifacts(t *testing.T) {
 	f.Read(2, func(r *Raw) error { second = r.Hash; return nil })
 	f.Close()
 	r, err := Verify(f.dir, second)
-	if err != nil || r != (Report{f.Head(), 3, 6, 3, 0, 2}) {
+	if err != nil || r != (Report{Head: f.Head(), Commits: 3, Events: 6, Texts: 3, Match: 2}) {
 		t.Fatal(r, err)
 	}
 	if r, err := Verify(f.path, Hash{1}); err != nil || r.Match != 0 {

@@ -183,7 +183,7 @@ func TestImportRefusesWhatDisagrees(t *testing.T) {
 		{"format", flip(0), 2, "raw"},
 		{"hash in raw", flip(5), 2, "raw"},
 		{"body", flip(60), 2, "raw"},
-		{"raw of another line", strings.Join([]string{lines[0], second[:rawAt] + lines[0][strings.Index(lines[0], `"raw":"`)+7:]}, ""), 2, "texts"},
+		{"raw of another line", strings.Join([]string{lines[0], second[:rawAt] + lines[0][strings.Index(lines[0], `"raw":"`)+7:]}, ""), 2, "texts[0]"},
 		{"order", lines[0] + lines[2] + lines[1], 2, "raw"},
 		{"a line gone", lines[0] + lines[1] + lines[3], 3, "raw"},
 		{"a line twice", lines[0] + lines[0], 2, "raw"},
@@ -258,10 +258,10 @@ func TestRedactedJournalHoldsNoText(t *testing.T) {
 	}
 	defer r.Close()
 	byFile, byLines := filepath.Join(t.TempDir(), "x.zuno"), filepath.Join(t.TempDir(), "y.zuno")
-	if report, err := Redact(r, byFile); err != nil || report.Head != head || report.Redacted != 8 {
+	if report, err := Redact(r, byFile); err != nil || report.Head != head || report.Redacted != 9 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if report, err := Import(bytes.NewReader(bare), byLines); err != nil || report.Head != head || report.Redacted != 8 {
+	if report, err := Import(bytes.NewReader(bare), byLines); err != nil || report.Head != head || report.Redacted != 9 {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	secrets := []string{string(testSalt), "a text", "quoted", "üüü", "zzz", "ZZZ", "a bucket text"}
