@@ -191,18 +191,16 @@ func (x *session) load(req *wire.Request, mcpServers []string) {
 		_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes()}, func() { x.announce(mcpServers) })
 		return
 	}
-	if s == nil {
-		opened, err := x.server.host.Open(req.Context(), x.id)
-		if err != nil {
-			x.server.forget(x)
-			_ = req.ReplyError(rpcError(err))
-			return
-		}
-		s = opened
-		s.SetAsker(x)
-	} else {
+	if s != nil {
 		s.Detach(x)
 	}
+	s, err := x.server.host.Open(req.Context(), x.id) // the one that is open, unless it may append no more
+	if err != nil {
+		x.server.forget(x)
+		_ = req.ReplyError(rpcError(err))
+		return
+	}
+	s.SetAsker(x)
 	x.mu.Lock()
 	x.engine = s
 	waiting, own := x.waiting, x.own
@@ -210,7 +208,7 @@ func (x *session) load(req *wire.Request, mcpServers []string) {
 	x.waiting, x.own = waiting, own
 	x.replaying = true
 	x.mu.Unlock()
-	err := s.Attach(x, true)
+	err = s.Attach(x, true)
 	x.mu.Lock()
 	x.replaying = false
 	x.mu.Unlock()

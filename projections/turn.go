@@ -95,7 +95,9 @@ var turnFolds = folds{
 		t.Stop, t.Fault, t.EndedAt = e.Stop, e.Fault, m.At
 		s.Turns.Active = nil
 		s.Turns.Finished = append(s.Turns.Finished, Settled{t.Started, m.Commit})
-		s.Updated = m.At
+		if t.Run == v.Run.ID { // one that a dead run left was over long before somebody opened the session again
+			s.Updated = m.At
+		}
 		return move(lifecycle.Turn, &t.State, lifecycle.Trigger(e.State), e.ID)
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.RequestStarted) error {

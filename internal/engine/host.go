@@ -30,6 +30,7 @@ type Host struct {
 	log      *slog.Logger
 	settings func(cwd string) (*Settings, error)
 	freeMiB  func(dir string) uint64
+	sockets  []string
 	fault    func(journal.Point) error
 	unfenced bool
 
@@ -43,7 +44,7 @@ type Host struct {
 // NewHost makes a host. Nothing is touched on disk.
 func NewHost(o Options) *Host {
 	h := &Host{data: o.Data, build: o.Build, clock: o.Clock, ids: o.IDs, tools: o.Tools, log: o.Log, settings: o.Settings,
-		freeMiB: o.FreeMiB, fault: o.Fault, unfenced: o.Unfenced, sessions: map[string]*Session{}, opening: map[string]chan struct{}{}}
+		freeMiB: o.FreeMiB, sockets: o.Sockets, fault: o.Fault, unfenced: o.Unfenced, sessions: map[string]*Session{}, opening: map[string]chan struct{}{}}
 	h.catalogue = sync.OnceValue(func() map[string]tools.Entry {
 		m := map[string]tools.Entry{}
 		for _, e := range h.tools.Catalogue() {

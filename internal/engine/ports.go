@@ -105,6 +105,7 @@ type Options struct {
 	Log      *slog.Logger
 	Settings func(cwd string) (*Settings, error)
 	FreeMiB  func(dir string) uint64
+	Sockets  []string                  // folders in which owned sessions may answer inspectors, the best first; see live.Folders
 	Fault    func(journal.Point) error // crash tests; nil otherwise
 	// Unfenced starts a call's effect before its fence: the mutant that crash tests must catch.
 	Unfenced bool

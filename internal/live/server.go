@@ -218,6 +218,9 @@ func (s *Server) backup(c *socket) {
 	}
 }
 
+// durableTicks is how many milliseconds a snapshot waits for the sync of its newest commit.
+const durableTicks = 5000
+
 // snapshot is one at a time, and gives nothing that is not durable.
 func (s *Server) snapshot(ctx context.Context) (sn snapshot) {
 	select {
@@ -232,16 +235,19 @@ func (s *Server) snapshot(ctx context.Context) (sn snapshot) {
 	// The copy may have caught a commit in the middle of its sync.
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for n := 0; s.journal.Head().Number < sn.head.Number; n++ {
-		if n == 1000 {
-			ctx, _ = context.WithTimeoutCause(ctx, 0, errors.New("the newest commit is not durable"))
-		}
+	for n := 0; s.journal.Head().Number < sn.head.Number && sn.err == nil; n++ {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			sn.file.Close()
-			return snapshot{err: context.Cause(ctx)}
+			sn.err = ctx.Err()
 		}
+		if n == durableTicks {
+			sn.err = errors.New("its newest commit is not durable")
+		}
+	}
+	if sn.err != nil {
+		sn.file.Close()
+		sn.file = nil
 	}
 	return sn
 }
