@@ -82,6 +82,20 @@ func (x *session) Committed(c *engine.Committed) {
 	}
 }
 
+// Lost answers the prompts that wait: nothing more comes of them before the session is loaded again.
+func (x *session) Lost(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for input, reqs := range x.waiting {
+		for _, req := range reqs {
+			e := rpcError(err)
+			e.Message += "; load the session again to see what was saved"
+			_ = req.ReplyError(e)
+		}
+		delete(x.waiting, input)
+	}
+}
+
 // Live draws what may be shown before it is durable.
 func (x *session) Live(l engine.Live) {
 	x.mu.Lock()

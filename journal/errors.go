@@ -15,6 +15,8 @@ var (
 	ErrNoCommit = errors.New("no such commit")
 	// ErrRedacted: the text was dropped from this journal; only its digest and size are left.
 	ErrRedacted = errors.New("the text was dropped from this journal")
+	// ErrNoMatch: no commit has the hash that was expected.
+	ErrNoMatch = errors.New("no commit of it has the expected hash")
 	// ErrReadOnly: the log was opened for inspection.
 	ErrReadOnly = errors.New("the journal is open for inspection only: open the session to write to it")
 	// ErrClosed: the log was closed.

@@ -37,21 +37,27 @@ func CheckExport(r io.Reader, expected Hash) (Report, error) {
 
 // Import makes a journal of an export: a file of its own at path, its artifacts in artifacts/ beside it. All is checked
 // as by [CheckExport], and the records and the head are those that were exported. It is fs.ErrExist when path is taken.
-// Nothing appears at path before all of the journal is on disk, and after an error nothing is left.
-func Import(r io.Reader, path string) (Report, error) { return importTo(r, path, false) }
+// Unless expected is zero it must be the hash of one of the commits, or the error is [ErrNoMatch]. Nothing appears at
+// path before all of the journal is on disk, and after an error nothing is left.
+func Import(r io.Reader, path string, expected Hash) (Report, error) {
+	return importTo(r, path, expected, false)
+}
 
 // ImportSession is Import into a session's folder, which it makes.
-func ImportSession(r io.Reader, dir string) (Report, error) { return importTo(r, dir, true) }
+func ImportSession(r io.Reader, dir string, expected Hash) (Report, error) {
+	return importTo(r, dir, expected, true)
+}
 
-func importTo(r io.Reader, path string, folder bool) (Report, error) {
+func importTo(r io.Reader, path string, expected Hash, folder bool) (Report, error) {
 	b, err := newBuilder(path, folder)
 	if err != nil {
 		return Report{}, fmt.Errorf("import: %w", err)
 	}
 	defer b.discard()
-	report, err := readExport(r, Hash{}, func(c *Raw, rec []byte, l *exportLine) error {
-		return b.add(c, rec, func(i int) []byte { return l.text(i) })
-	})
+	report, err := readExport(r, expected, func(c *Raw, rec []byte, l *exportLine) error { return b.add(c, rec, l.text) })
+	if err == nil && report.Match == 0 && expected != (Hash{}) {
+		err = ErrNoMatch
+	}
 	var bad *BadExport
 	if errors.As(err, &bad) {
 		return report, err

@@ -79,7 +79,7 @@ func TestImportBringsBackWhatWasExported(t *testing.T) {
 	want := recordsOf(t, f.path)
 	for _, folder := range []bool{true, false} {
 		to := filepath.Join(t.TempDir(), "x.zuno")
-		report, err := importTo(bytes.NewReader(out), to, folder)
+		report, err := importTo(bytes.NewReader(out), to, head.Hash, folder)
 		if err != nil || report.Head != head || report.Commits != 5 || report.Redacted != 0 {
 			t.Fatalf("%+v, %v", report, err)
 		}
@@ -103,7 +103,7 @@ func TestImportBringsBackWhatWasExported(t *testing.T) {
 		if report, err := Verify(to, head.Hash); err != nil || report.Match != 5 || report.Redacted != 0 {
 			t.Errorf("%+v, %v", report, err)
 		}
-		if _, err := importTo(bytes.NewReader(out), to, folder); !errors.Is(err, fs.ErrExist) {
+		if _, err := importTo(bytes.NewReader(out), to, head.Hash, folder); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("importing over a journal gave %v", err)
 		}
 		if folder {
@@ -200,7 +200,7 @@ func TestImportRefusesWhatDisagrees(t *testing.T) {
 	for _, c := range cases {
 		for _, folder := range []bool{false, true} {
 			dir := t.TempDir()
-			_, err := importTo(strings.NewReader(c.export), filepath.Join(dir, "x.zuno"), folder)
+			_, err := importTo(strings.NewReader(c.export), filepath.Join(dir, "x.zuno"), Hash{}, folder)
 			var bad *BadExport
 			if !errors.As(err, &bad) || bad.Line != c.line || bad.Field != c.field {
 				t.Errorf("%s: %v", c.name, err)
@@ -210,9 +210,12 @@ func TestImportRefusesWhatDisagrees(t *testing.T) {
 			}
 		}
 	}
-	failing := io.MultiReader(strings.NewReader(lines[0]), iotestError{})
 	dir := t.TempDir()
-	if _, err := Import(failing, filepath.Join(dir, "x.zuno")); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := Import(strings.NewReader(out), filepath.Join(dir, "x.zuno"), Hash{1}); !errors.Is(err, ErrNoMatch) || len(left(t, dir)) > 0 {
+		t.Errorf("another head gave %v", err)
+	}
+	failing := io.MultiReader(strings.NewReader(lines[0]), iotestError{})
+	if _, err := Import(failing, filepath.Join(dir, "x.zuno"), Hash{}); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a reader that fails gave %v", err)
 	}
 	if names := left(t, dir); len(names) > 0 {
@@ -261,7 +264,7 @@ func TestRedactedJournalHoldsNoText(t *testing.T) {
 	if report, err := Redact(r, byFile); err != nil || report.Head != head || report.Redacted != 9 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if report, err := Import(bytes.NewReader(bare), byLines); err != nil || report.Head != head || report.Redacted != 9 {
+	if report, err := Import(bytes.NewReader(bare), byLines, Hash{}); err != nil || report.Head != head || report.Redacted != 9 {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	secrets := []string{string(testSalt), "a text", "quoted", "üüü", "zzz", "ZZZ", "a bucket text"}
@@ -368,7 +371,7 @@ func BenchmarkImport(b *testing.B) {
 	out := exported(b, history(b, 100_000), ExportOptions{})
 	path := filepath.Join(b.TempDir(), "x.zuno")
 	for b.Loop() {
-		if r, err := Import(bytes.NewReader(out), path); err != nil || r.Events < 100_000 {
+		if r, err := Import(bytes.NewReader(out), path, Hash{}); err != nil || r.Events < 100_000 {
 			b.Fatal(r, err)
 		}
 		b.StopTimer()

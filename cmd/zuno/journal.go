@@ -10,6 +10,8 @@ type journalCmd struct {
 	Show   journalShowCmd   `cmd:"" help:"Show the commits of a journal one by one."`
 	Verify journalVerifyCmd `cmd:"" help:"Check that a journal is whole, and that it is the one whose head was noted."`
 	Export journalExportCmd `cmd:"" help:"Write a journal as JSON lines, one for each commit."`
+	Import journalImportCmd `cmd:"" help:"Make a journal of JSON lines again, for inspection."`
+	Redact journalRedactCmd `cmd:"" help:"Write a journal without its texts to a fresh file."`
 }
 
 // journalArg names a journal.
@@ -71,6 +73,7 @@ func (c *journalVerifyCmd) Run(g *globals) error {
 type journalExportCmd struct {
 	journalArg
 	Normalize bool `help:"Mask paths, ids, times, durations, digests, build and installation, so that two runs of one script compare equal. Such an export cannot be imported."`
+	Redact    bool `help:"Leave out all texts and the salt. The chain still verifies against the same head."`
 }
 
 // Run writes nothing but JSON objects to standard output.
@@ -78,6 +81,9 @@ func (c *journalExportCmd) Run(g *globals) error {
 	p, err := c.find(g)
 	if err != nil {
 		return err
+	}
+	if c.Redact {
+		return inspect.ExportRedacted(p.Path, g.stdout, c.Normalize)
 	}
 	return inspect.Export(p.Path, g.stdout, c.Normalize)
 }

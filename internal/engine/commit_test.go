@@ -37,11 +37,24 @@ type gate struct {
 
 func newGate(x *session) *gate {
 	g := &gate{make(chan []*journal.Commit), make(chan error)}
-	x.mem.Before = func(c []*journal.Commit) error {
-		g.arrived <- c
-		return <-g.open
-	}
+	newGateOn(x, g)
 	return g
+}
+
+func newGateOn(x *session, g *gate) {
+	x.mem.Before = func(c []*journal.Commit) error {
+		select {
+		case g.arrived <- c:
+		case <-x.provider.over:
+			return nil
+		}
+		select {
+		case err := <-g.open:
+			return err
+		case <-x.provider.over:
+			return nil
+		}
+	}
 }
 
 // Eight writers arrive while an append is held: all of them wait, readers of the head see the old one, and their commits
@@ -372,13 +385,6 @@ func TestRejectedEventIsInternal(t *testing.T) {
 	x.prompt("and a turn")
 	x.asked().finish()
 	x.idle()
-}
-
-func newGateOn(x *session, g *gate) {
-	x.mem.Before = func(c []*journal.Commit) error {
-		g.arrived <- c
-		return <-g.open
-	}
 }
 
 // What could not be written is refused and undone: the view is that of the journal, and the same id may be tried again.

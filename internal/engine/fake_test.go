@@ -306,7 +306,6 @@ func (x *session) start(open *commands.OpenSession) {
 	s := x.Session
 	x.t.Cleanup(func() {
 		x.end()
-		x.mem.Before, x.mem.After = nil, nil
 		_ = s.close(context.Background(), "shutdown")
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"zuno/commands"
+	"zuno/internal/live"
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
@@ -120,6 +121,7 @@ func (h *Host) Create(id, cwd string, set *Settings, o Observer, commandID, acto
 		return nil, Outcome{}, fmt.Errorf("the session cannot be saved: %w", err)
 	}
 	s.journal, s.log = file, file
+	s.serve()
 	s.begin()
 	if o != nil {
 		s.observers = []Observer{o}
@@ -294,7 +296,11 @@ func (h *Host) open(id string) (*Session, error) {
 	if s.settings, err = h.settings(s.Cwd); err != nil {
 		return fail(err)
 	}
+	s.serve()
+	s.listed = v.Root.Updated
+	s.writeSummary(true)
 	if _, err := s.startRun(&commands.OpenSession{Run: s.run.String(), Build: h.build()}, nil); err != nil {
+		s.server.Close()
 		return fail(err)
 	}
 	return s, nil
@@ -375,8 +381,20 @@ func (s *Session) stop(ctx context.Context) error {
 }
 
 func (s *Session) shut() error {
-	s.writeSummary()
+	s.writeSummary(false)
+	s.server.Close()
 	return s.log.Close()
+}
+
+// serve lets inspectors read the session while it is owned. Without a socket they read a copy of its file.
+func (s *Session) serve() {
+	if len(s.host.sockets) == 0 {
+		return
+	}
+	var err error
+	if s.server, err = live.Serve(s.journal, s.host.sockets); err != nil {
+		s.host.log.Warn("inspectors have to read copies of the journal", "session", s.ID, "error", err)
+	}
 }
 
 func (s *Session) outDir() string { return filepath.Join(s.dir, "out") }

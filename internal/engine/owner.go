@@ -223,8 +223,7 @@ func (s *Session) append(commits []*journal.Commit, batch []*request, answers []
 			}
 		}
 		if errors.Is(err, journal.ErrUnknownOutcome) {
-			s.broken = err
-			s.lost.Store(true)
+			s.lose(err)
 		}
 		s.refold() // also then: readers see nothing that is not known to be durable
 		return
@@ -253,11 +252,25 @@ func (s *Session) append(commits []*journal.Commit, batch []*request, answers []
 // refold goes back to what is on disk.
 func (s *Session) refold() {
 	if err := s.fold(); err != nil {
-		if s.broken == nil {
-			s.broken = fmt.Errorf("session %s cannot be read back: %w", s.ID, err)
-		}
-		s.lost.Store(true)
+		s.lose(fmt.Errorf("session %s cannot be read back: %w", s.ID, err))
 		s.host.log.Error("refold failed", "session", s.ID, "error", err)
+	}
+}
+
+// lose marks the session as one that may append no more, and tells those who wait for something that will not come.
+func (s *Session) lose(err error) {
+	if s.broken != nil {
+		return
+	}
+	s.broken = err
+	s.lost.Store(true)
+	s.mu.Lock()
+	observers := s.observers
+	s.mu.Unlock()
+	for _, o := range observers {
+		if l, ok := o.(Loser); ok {
+			l.Lost(err)
+		}
 	}
 }
 

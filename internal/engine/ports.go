@@ -72,6 +72,12 @@ type Observer interface {
 	Live(l Live)
 }
 
+// Loser is an [Observer] that wants to know when the session may append no more, for example because a sync failed: nothing
+// further will be committed before it is opened afresh. Lost is called once, from the owner's goroutine.
+type Loser interface {
+	Lost(err error)
+}
+
 // LiveKind is what may be shown early.
 type LiveKind uint8
 

@@ -63,10 +63,10 @@ func (w *world) Stream(ctx context.Context, _ *model.Request, emit func(model.Ch
 			return nil, err
 		}
 	}
-	switch w.roll(9) {
+	switch w.roll(12) {
 	default:
 		return &model.Response{Finish: "stop"}, nil
-	case 1, 2, 3:
+	case 1, 2, 3, 8, 9, 10:
 		resp := &model.Response{Finish: "tool_calls"}
 		for range 1 + w.roll(3) {
 			name := []string{"safe", "never", "par", "asks", "unknown"}[w.roll(5)]
@@ -156,17 +156,22 @@ func randomSession(t *testing.T, r *rand.Rand, seen map[string]int) {
 	}
 	b.rebuild()
 	x := b.session()
-	install := func() {
-		if err := x.inOwner(func() { x.mem.Before = w.before }); err != nil {
-			t.Fatal(err)
-		}
-		x.SetAsker(w)
+	if err := x.inOwner(func() { x.mem.Before = w.before }); err != nil {
+		t.Fatal(err)
 	}
-	install()
+	x.SetAsker(w)
 	admitted := map[string]bool{}
-	for range 25 {
-		switch r.IntN(8) {
-		case 0, 1, 2, 3:
+	for range 40 {
+		if r.IntN(3) > 0 { // let something happen
+			rest := make(chan struct{})
+			go func() { _ = x.Idle(t.Context()); close(rest) }()
+			select {
+			case <-x.obs.news:
+			case <-rest:
+			}
+		}
+		switch r.IntN(10) {
+		case 0, 1, 2:
 			if o, err := x.send(admission("go")); err == nil {
 				admitted[find[*event.InputAdmitted](o.Events).ID] = true
 			}
@@ -182,7 +187,7 @@ func randomSession(t *testing.T, r *rand.Rand, seen map[string]int) {
 				t.Fatal(err)
 			}
 			x = old.reopen()
-			install()
+			x.SetAsker(w)
 			x.view(func(v *projections.View) {
 				check(t, v)
 				if len(v.Root.Calls.Open) != 0 || v.Root.Turns.Active != nil {
@@ -193,7 +198,7 @@ func randomSession(t *testing.T, r *rand.Rand, seen map[string]int) {
 			if r.IntN(2) == 0 {
 				_ = x.close(t.Context(), "shutdown")
 				x = x.reopen()
-				install()
+				x.SetAsker(w)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"zuno/commands"
+	"zuno/internal/live"
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
@@ -25,6 +26,7 @@ type Session struct {
 	run      journal.RunID
 	runLabel string        // the run's ordinal, as it stands in command ids: an ULID each time would be a tenth of the journal
 	journal  *journal.File // nil with an in-memory log
+	server   *live.Server  // answers inspectors; nil where no socket could be made
 	log      journal.Log
 	salt     []byte
 

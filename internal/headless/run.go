@@ -45,7 +45,7 @@ func (r *Runner) Run(ctx context.Context, cwd, text string) (ok bool, err error)
 	if err != nil {
 		return false, err
 	}
-	f := &follower{w: &writer{out: r.Out, progress: r.Progress, json: r.JSON}, over: make(chan struct{})}
+	f := &follower{w: &writer{out: r.Out, progress: r.Progress, json: r.JSON}, over: make(chan struct{}), lost: make(chan error, 1)}
 	message := "cli:" + r.IDs.ULID("command").String()
 	s, _, err := r.Host.Create(id, cwd, set, f, message, "user", &commands.AdmitInput{
 		Delivery: event.DeliverSteer,
@@ -56,13 +56,19 @@ func (r *Runner) Run(ctx context.Context, cwd, text string) (ok bool, err error)
 	}
 	select {
 	case <-f.over:
+	case err := <-f.lost:
+		return false, err
 	case <-ctx.Done():
 		_, err := s.Do(context.Background(), "cli:"+r.IDs.ULID("command").String(), "user", &commands.CancelTurn{Source: "user"})
 		var refusal *commands.Refusal
 		if err != nil && !errors.As(err, &refusal) {
 			return false, err
 		}
-		<-f.over
+		select {
+		case <-f.over:
+		case err := <-f.lost:
+			return false, err
+		}
 	}
 	if err := r.Host.Close(context.Background(), id, "close"); err != nil {
 		return false, err
@@ -74,6 +80,7 @@ func (r *Runner) Run(ctx context.Context, cwd, text string) (ok bool, err error)
 type follower struct {
 	w    *writer
 	over chan struct{}
+	lost chan error // the session may append no more
 
 	mu      sync.Mutex
 	request string // whose text is shown
@@ -83,6 +90,9 @@ type follower struct {
 	denied  int
 	ran     int
 }
+
+// Lost ends the waiting.
+func (f *follower) Lost(err error) { f.lost <- err }
 
 // Live shows text as it comes.
 func (f *follower) Live(l engine.Live) {

@@ -30,6 +30,7 @@ type Verification struct {
 	Dropped  uint64       `json:"dropped"`         // texts of which only digest and size are left
 	Match    uint64       `json:"match,omitempty"` // the commit that has the expected hash
 	Expected string       `json:"expected,omitempty"`
+	Parent   string       `json:"forked_from,omitempty"` // the commit of another session that its first one names
 	FirstBad uint64       `json:"first_bad,omitempty"` // commit of a damaged journal
 	Reason   string       `json:"reason,omitempty"`    // why it is damaged or could not be read
 }
@@ -67,6 +68,9 @@ func Verify(path, expected string) (Verification, error) {
 		return v, err
 	}
 	v.Head, v.Hash = r.Head, r.Head.Hash.String()
+	if r.Parent != (journal.Hash{}) {
+		v.Parent = r.Parent.String()
+	}
 	switch {
 	case expected == "":
 		v.Result = ResultConsistent
@@ -91,6 +95,9 @@ func (v *Verification) Tell(w io.Writer) error {
 		fmt.Fprintf(&b, ", %d of them dropped", v.Dropped)
 	}
 	b.WriteByte('\n')
+	if v.Parent != "" {
+		fmt.Fprintf(&b, "forked from %s\n", v.Parent)
+	}
 	switch {
 	case v.Match == 0:
 		fmt.Fprintf(&b, "self-consistent up to commit %d\n", v.Commit)
