@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"path/filepath"
 	"strconv"
 
 	"zuno/acp/schema"
@@ -28,28 +27,21 @@ func (s *Server) listSessions(r *wire.Request) {
 		}
 		from = n
 	}
-	all, broken, err := engine.List(s.host.Data())
+	page, err := engine.ListPage(s.host.Data(), engine.Query{Cwd: p.Cwd, From: from, Most: pageSize})
 	if err != nil {
 		_ = r.ReplyError(rpcError(err))
 		return
 	}
-	for _, b := range broken {
+	for _, b := range page.Broken {
 		s.log.Warn("session cannot be listed", "error", b)
 	}
 	out := schema.ListSessionsResponse{Sessions: []schema.SessionInfo{}}
-	for i, n := 0, 0; i < len(all); i++ {
-		if p.Cwd != "" && filepath.Clean(p.Cwd) != all[i].Cwd {
-			continue
-		}
-		n++
-		if n <= from {
-			continue
-		}
-		if len(out.Sessions) == pageSize {
-			out.NextCursor = strconv.Itoa(from + pageSize)
-			break
-		}
-		out.Sessions = append(out.Sessions, schema.SessionInfo{SessionID: all[i].Session, Cwd: all[i].Cwd, Title: all[i].Title, UpdatedAt: timestamp(all[i].Updated)})
+	for i := range page.Sessions {
+		sum := &page.Sessions[i]
+		out.Sessions = append(out.Sessions, schema.SessionInfo{SessionID: sum.Session, Cwd: sum.Cwd, Title: sum.Title, UpdatedAt: timestamp(sum.Updated)})
+	}
+	if page.More {
+		out.NextCursor = strconv.Itoa(from + pageSize)
 	}
 	_ = r.Reply(out)
 }

@@ -346,6 +346,358 @@ func (x *CancelTurn) IsZero() bool {
 }
 
 // EncodeMsg writes x.
+func (x *ForkSession) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if !x.Source.IsZero() {
+		n++
+	}
+	if len(x.Items) > 0 {
+		n++
+	}
+	e.Map(n)
+	if !x.Source.IsZero() {
+		e.String("source")
+		x.Source.EncodeMsg(e)
+	}
+	if len(x.Items) > 0 {
+		e.String("items")
+		e.Array(len(x.Items))
+		for i0 := range x.Items {
+			x.Items[i0].EncodeMsg(e)
+		}
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *ForkSession) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "source":
+			x.Source.DecodeMsg(r)
+		case "items":
+			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+				var el0 ForkItem
+				el0.DecodeMsg(r)
+				x.Items = append(x.Items, el0)
+			}
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *ForkSession) IsZero() bool {
+	return true &&
+		x.Source.IsZero() &&
+		len(x.Items) == 0
+}
+
+// EncodeMsg writes x.
+func (x *ForkItem) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Titled != nil {
+		n++
+	}
+	if x.Admitted != nil {
+		n++
+	}
+	if x.Batch != nil {
+		n++
+	}
+	if x.Applied != nil {
+		n++
+	}
+	if x.Input != nil {
+		n++
+	}
+	if x.Turn != nil {
+		n++
+	}
+	if x.TurnEnd != nil {
+		n++
+	}
+	if x.Request != nil {
+		n++
+	}
+	if x.Part != nil {
+		n++
+	}
+	if x.Response != nil {
+		n++
+	}
+	if x.Cut != nil {
+		n++
+	}
+	if x.Failed != nil {
+		n++
+	}
+	if x.Call != nil {
+		n++
+	}
+	if x.Blocked != nil {
+		n++
+	}
+	if x.Started != nil {
+		n++
+	}
+	if x.Settled != nil {
+		n++
+	}
+	if x.Notice != nil {
+		n++
+	}
+	if x.Execution != nil {
+		n++
+	}
+	e.Map(n)
+	if x.Titled != nil {
+		e.String("titled")
+		(*x.Titled).EncodeMsg(e)
+	}
+	if x.Admitted != nil {
+		e.String("admitted")
+		(*x.Admitted).EncodeMsg(e)
+	}
+	if x.Batch != nil {
+		e.String("batch")
+		(*x.Batch).EncodeMsg(e)
+	}
+	if x.Applied != nil {
+		e.String("applied")
+		(*x.Applied).EncodeMsg(e)
+	}
+	if x.Input != nil {
+		e.String("input")
+		(*x.Input).EncodeMsg(e)
+	}
+	if x.Turn != nil {
+		e.String("turn")
+		(*x.Turn).EncodeMsg(e)
+	}
+	if x.TurnEnd != nil {
+		e.String("turn_end")
+		(*x.TurnEnd).EncodeMsg(e)
+	}
+	if x.Request != nil {
+		e.String("request")
+		(*x.Request).EncodeMsg(e)
+	}
+	if x.Part != nil {
+		e.String("part")
+		(*x.Part).EncodeMsg(e)
+	}
+	if x.Response != nil {
+		e.String("response")
+		(*x.Response).EncodeMsg(e)
+	}
+	if x.Cut != nil {
+		e.String("cut")
+		(*x.Cut).EncodeMsg(e)
+	}
+	if x.Failed != nil {
+		e.String("failed")
+		(*x.Failed).EncodeMsg(e)
+	}
+	if x.Call != nil {
+		e.String("call")
+		(*x.Call).EncodeMsg(e)
+	}
+	if x.Blocked != nil {
+		e.String("blocked")
+		(*x.Blocked).EncodeMsg(e)
+	}
+	if x.Started != nil {
+		e.String("started")
+		(*x.Started).EncodeMsg(e)
+	}
+	if x.Settled != nil {
+		e.String("settled")
+		(*x.Settled).EncodeMsg(e)
+	}
+	if x.Notice != nil {
+		e.String("notice")
+		(*x.Notice).EncodeMsg(e)
+	}
+	if x.Execution != nil {
+		e.String("execution")
+		(*x.Execution).EncodeMsg(e)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *ForkItem) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "titled":
+			{
+				var p0 event.Titled
+				p0.DecodeMsg(r)
+				x.Titled = &p0
+			}
+		case "admitted":
+			{
+				var p0 event.InputAdmitted
+				p0.DecodeMsg(r)
+				x.Admitted = &p0
+			}
+		case "batch":
+			{
+				var p0 event.InputDeliveryBatch
+				p0.DecodeMsg(r)
+				x.Batch = &p0
+			}
+		case "applied":
+			{
+				var p0 event.InputApplied
+				p0.DecodeMsg(r)
+				x.Applied = &p0
+			}
+		case "input":
+			{
+				var p0 event.InputSettled
+				p0.DecodeMsg(r)
+				x.Input = &p0
+			}
+		case "turn":
+			{
+				var p0 event.TurnStarted
+				p0.DecodeMsg(r)
+				x.Turn = &p0
+			}
+		case "turn_end":
+			{
+				var p0 event.TurnEnded
+				p0.DecodeMsg(r)
+				x.TurnEnd = &p0
+			}
+		case "request":
+			{
+				var p0 event.RequestStarted
+				p0.DecodeMsg(r)
+				x.Request = &p0
+			}
+		case "part":
+			{
+				var p0 event.ResponsePart
+				p0.DecodeMsg(r)
+				x.Part = &p0
+			}
+		case "response":
+			{
+				var p0 event.ResponseCompleted
+				p0.DecodeMsg(r)
+				x.Response = &p0
+			}
+		case "cut":
+			{
+				var p0 event.ResponseCut
+				p0.DecodeMsg(r)
+				x.Cut = &p0
+			}
+		case "failed":
+			{
+				var p0 event.RequestFailed
+				p0.DecodeMsg(r)
+				x.Failed = &p0
+			}
+		case "call":
+			{
+				var p0 event.CallRequested
+				p0.DecodeMsg(r)
+				x.Call = &p0
+			}
+		case "blocked":
+			{
+				var p0 event.CallBlocked
+				p0.DecodeMsg(r)
+				x.Blocked = &p0
+			}
+		case "started":
+			{
+				var p0 event.CallStarted
+				p0.DecodeMsg(r)
+				x.Started = &p0
+			}
+		case "settled":
+			{
+				var p0 event.CallSettled
+				p0.DecodeMsg(r)
+				x.Settled = &p0
+			}
+		case "notice":
+			{
+				var p0 event.NoticeRaised
+				p0.DecodeMsg(r)
+				x.Notice = &p0
+			}
+		case "execution":
+			{
+				var p0 event.ExecutionChanged
+				p0.DecodeMsg(r)
+				x.Execution = &p0
+			}
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *ForkItem) IsZero() bool {
+	return true &&
+		x.Titled == nil &&
+		x.Admitted == nil &&
+		x.Batch == nil &&
+		x.Applied == nil &&
+		x.Input == nil &&
+		x.Turn == nil &&
+		x.TurnEnd == nil &&
+		x.Request == nil &&
+		x.Part == nil &&
+		x.Response == nil &&
+		x.Cut == nil &&
+		x.Failed == nil &&
+		x.Call == nil &&
+		x.Blocked == nil &&
+		x.Started == nil &&
+		x.Settled == nil &&
+		x.Notice == nil &&
+		x.Execution == nil
+}
+
+// EncodeMsg writes x.
+func (x *CloseFork) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Source != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Source != "" {
+		e.String("source")
+		e.String(x.Source)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *CloseFork) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "source":
+			x.Source = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *CloseFork) IsZero() bool {
+	return true &&
+		x.Source == ""
+}
+
+// EncodeMsg writes x.
 func (x *AdmitInput) EncodeMsg(e *event.Encoder) {
 	n := 0
 	if x.Client != "" {

@@ -39,6 +39,8 @@ type Origin struct {
 	Cwd          event.Text `json:"cwd"`
 	Worktree     event.Text `json:"worktree"`
 	At           int64      `json:"at"`
+
+	Fork *event.Forked `json:"forked_from,omitempty"` // of a session that took over another one's conversation
 }
 
 // SectionState is the present text of a prompt section.

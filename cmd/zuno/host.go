@@ -13,6 +13,7 @@ import (
 
 	"zuno/internal/config"
 	"zuno/internal/engine"
+	"zuno/internal/live"
 	"zuno/internal/model"
 	"zuno/internal/model/scripted"
 	"zuno/journal/event"
@@ -53,7 +54,7 @@ func (g *globals) process(c circumstances) (*process, error) {
 	fault, unfenced := faults()
 	p.host = engine.NewHost(engine.Options{
 		Data: dirs.Data, Build: build, Clock: p.clock, IDs: p.ids, Tools: registry, Log: p.log,
-		FreeMiB: freeMiB, Fault: fault, Unfenced: unfenced,
+		FreeMiB: freeMiB, Sockets: live.Folders(os.Getenv), Fault: fault, Unfenced: unfenced,
 		Settings: func(cwd string) (*engine.Settings, error) { return p.settings(cwd, c) },
 	})
 	return p, nil

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/alecthomas/kong"
+
+	"zuno/internal/inspect"
 )
 
 // version of the zuno package.
@@ -104,6 +106,7 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) (code int) {
 		return 2
 	}
 	c.stdin, c.stdout, c.stderr = stdin, stdout, stderr
+	inspect.InUse = tellInUse(stderr)
 	return status(ctx.Run(&c.globals), stderr)
 }
 

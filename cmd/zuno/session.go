@@ -4,22 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 
 	"zuno/internal/config"
 	"zuno/internal/inspect"
+	"zuno/internal/live"
 )
 
 type sessionCmd struct {
 	List sessionListCmd `cmd:"" help:"List sessions, the last updated first."`
 	Show sessionShowCmd `cmd:"" help:"Show what is true of a session now: its views."`
+	Fork sessionForkCmd `cmd:"" help:"Make a new session that goes on from a commit of another one."`
 }
 
 type sessionListCmd struct {
 	JSON bool   `name:"json" help:"Print one JSON array, each session on a line of its own."`
 	Cwd  string `placeholder:"DIR" help:"Only the sessions of this folder."`
-	Most int    `short:"n" name:"most" placeholder:"N" help:"At most N sessions."`
+	Most int    `short:"n" name:"most" placeholder:"N" default:"100" help:"At most N sessions, ${default} if it is not given; 0 for all."`
+	Page int    `placeholder:"P" default:"1" help:"The Pth page of N sessions."`
 }
 
 // Run lists what can be read and tells of what cannot.
@@ -27,28 +31,34 @@ func (c *sessionListCmd) Run(g *globals) error {
 	if c.Most < 0 {
 		return fmt.Errorf("-n takes a number from 0 on, not %d", c.Most)
 	}
+	if c.Page < 1 || c.Most > 0 && c.Page > math.MaxInt/c.Most {
+		return fmt.Errorf("--page takes a number from 1 on, not %d", c.Page)
+	}
 	s, err := store()
 	if err != nil {
 		return err
 	}
-	o := inspect.ListOptions{Most: c.Most}
+	o := inspect.ListOptions{Most: c.Most, From: (c.Page - 1) * c.Most}
 	if c.Cwd != "" {
 		if o.Cwd, err = filepath.Abs(c.Cwd); err != nil {
 			return err
 		}
 	}
-	sums, broken, err := s.List(o)
+	sums, more, broken, err := s.List(o)
 	if err != nil {
 		return err
 	}
 	for _, err := range broken {
 		fmt.Fprintln(g.stderr, "zuno:", err)
 	}
+	if more {
+		fmt.Fprintf(g.stderr, "there are more: --page %d shows the next, -n 0 all\n", c.Page+1)
+	}
 	if c.JSON {
 		b, err := inspect.ListJSON(sums)
 		return printed(g.stdout, b, err)
 	}
-	if len(sums) == 0 {
+	if len(sums) == 0 && o.From == 0 {
 		fmt.Fprintln(g.stderr, "no sessions in", s.Data)
 	}
 	return printed(g.stdout, []byte(inspect.ListText(sums)), nil)
@@ -105,6 +115,22 @@ func showViews(g *globals, p inspect.Place, o inspect.ReplayOptions, view string
 		b = []byte(s)
 	}
 	return errors.Join(printed(g.stdout, b, err), r.Corrupt(), r.Close())
+}
+
+// tellInUse says how a session that another process owns was read: once, also when it is read again and again.
+func tellInUse(stderr io.Writer) func(live.Source) {
+	type way struct {
+		session string
+		way     live.Way
+		pid     int
+	}
+	told := map[way]bool{}
+	return func(s live.Source) {
+		if w := (way{s.Name, s.Way, s.PID}); !told[w] {
+			told[w] = true
+			fmt.Fprintln(stderr, s)
+		}
+	}
 }
 
 // tellChoice says which session a prefix or last was.

@@ -129,6 +129,7 @@ func rank(dir string) (n int, family string) {
 		{"internal/sandbox", 22},
 		{"internal/guard", 22},
 		{"internal/permission", 22},
+		{"internal/live", 15},   // reads journals
 		{"internal/prompt", 24}, // uses the neutral form of a request, of internal/model
 		// Tools of the build, which nothing of the product imports.
 		{"internal/codecgen", 100},
@@ -204,6 +205,11 @@ type exception struct{ file, uses, reason string }
 
 var exceptions = []exception{
 	{"journal/lock.go", "time", "how long an opener waits for another process's lock; the clock of a session begins only with its lock"},
+	{"internal/live/socket_linux.go", "time", "how long an inspector and an owner wait for each other's messages"},
+	{"internal/live/open.go", "time", "how long an inspector waits for an owner that is coming or going"},
+	{"internal/live/server.go", "time", "how often one who waits for a snapshot hears that it is being made"},
+	{"internal/live/follow.go", "time", "how often a session's files are looked at while no owner tells of its heads"},
+	{"internal/engine/sessionindex.go", "time", "whether a folder's time of change proves anything yet; the index is a cache"},
 	{"acp/wire/queue.go", "time", "the deadline of a peer that does not read; a test clock must not close a real pipe"},
 	{"acp/wire/stream.go", "time", "the same deadline while the last messages drain"},
 	{"tools/shell/run.go", "time", "the hard ceiling and the cooperative stop of real processes"},

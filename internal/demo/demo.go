@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options) (err error) {
 func (s *show) start(ctx context.Context) (err error) {
 	s.agent, err = client.Start(client.Config{
 		Binary: s.o.Binary, Args: []string{"acp"}, Env: s.environ, Dir: s.tree,
-		Permission: s.permit, OnUpdate: func(string, schema.SessionUpdate) { s.draw(false) },
+		Permission: s.permit, OnUpdate: func(session string, _ schema.SessionUpdate) { s.draw(session, false) },
 	})
 	if err != nil {
 		return err
@@ -89,20 +89,20 @@ func (s *show) permit(ctx context.Context, q *schema.RequestPermissionRequest) (
 	option, ok := client.Allow(ctx, q)
 	for i := range q.Options {
 		if ok && q.Options[i].OptionID == option {
-			s.agent.Look(s.session, func(e *client.Editor) { s.p.asked(e, q.ToolCall.ToolCallID, q.Options[i].Name) })
+			s.agent.Look(q.SessionID, func(e *client.Editor) { s.p.asked(e, q.ToolCall.ToolCallID, q.Options[i].Name) })
 		}
 	}
 	return option, ok
 }
 
-func (s *show) draw(all bool) {
-	s.agent.Look(s.session, func(e *client.Editor) { s.p.draw(e, all) })
+func (s *show) draw(session string, all bool) {
+	s.agent.Look(session, func(e *client.Editor) { s.p.draw(e, all) })
 }
 
 // prompt sends a text and waits for the end of its turn.
 func (s *show) prompt(ctx context.Context, text string) (client.Head, error) {
 	answer, err := s.agent.Prompt(s.session, text).Wait(ctx)
-	s.draw(true)
+	s.draw(s.session, true)
 	if err != nil {
 		return client.Head{}, fmt.Errorf("the prompt %q failed: %w%s", text, err, s.complaint())
 	}
@@ -156,10 +156,10 @@ func (s *show) interrupt(ctx context.Context) error {
 		return c != nil && c.Status == schema.StatusInProgress && strings.Contains(c.Text(), scripted.DemoCounted)
 	}
 	if err := s.agent.Until(ctx, s.session, running); err != nil {
-		s.draw(true)
+		s.draw(s.session, true)
 		return fmt.Errorf("the command did not get to %q: %w%s", scripted.DemoCounted, err, s.complaint())
 	}
-	s.draw(true)
+	s.draw(s.session, true)
 	family, known := descendants(s.agent.PID())
 	if err := s.agent.Kill(); err != nil {
 		return err

@@ -45,6 +45,17 @@ type world struct {
 	fails int // appends that are refused in a row
 	calm  bool
 	ran   map[string]int // effects of calls
+	stuck chan struct{}  // offered by whoever hangs
+}
+
+// hang waits until it is no longer wanted, and says so to whoever waits for something to happen.
+func (w *world) hang(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case w.stuck <- struct{}{}:
+		case <-ctx.Done():
+		}
+	}
 }
 
 func (w *world) roll(n int) int {
@@ -81,7 +92,7 @@ func (w *world) Stream(ctx context.Context, _ *model.Request, emit func(model.Ch
 	case 5:
 		return nil, &model.Error{Status: 500, Reason: "no"}
 	case 6:
-		<-ctx.Done()
+		w.hang(ctx)
 		return nil, ctx.Err()
 	case 7:
 		panic("a provider")
@@ -93,7 +104,7 @@ func (w *world) AskPermission(ctx context.Context, _ PermissionRequest) (event.V
 	case 1:
 		return event.VerdictReject, ""
 	case 2:
-		<-ctx.Done()
+		w.hang(ctx)
 		return event.VerdictCancelled, ""
 	}
 	return event.VerdictAllow, ""
@@ -107,7 +118,7 @@ func (w *world) run(ctx context.Context, call string) tools.Result {
 	case 1:
 		return tools.Result{Outcome: tools.Failed, Text: "failed"}
 	case 2:
-		<-ctx.Done()
+		w.hang(ctx)
 		return tools.Result{Outcome: tools.Cancelled, Text: "stopped"}
 	case 3:
 		panic("a tool")
@@ -134,7 +145,7 @@ func (w *world) before(c []*journal.Commit) error {
 
 func randomSession(t *testing.T, r *rand.Rand, seen map[string]int) {
 	b := newBench(t)
-	w := &world{r: rand.New(rand.NewPCG(r.Uint64(), 1)), dead: map[journal.RunID]bool{}, ran: map[string]int{}}
+	w := &world{r: rand.New(rand.NewPCG(r.Uint64(), 1)), dead: map[journal.RunID]bool{}, ran: map[string]int{}, stuck: make(chan struct{})}
 	go func() { // whoever waits for the clock gets on
 		for {
 			select {
@@ -168,6 +179,7 @@ func randomSession(t *testing.T, r *rand.Rand, seen map[string]int) {
 			select {
 			case <-x.obs.news:
 			case <-rest:
+			case <-w.stuck:
 			}
 		}
 		switch r.IntN(10) {

@@ -36,7 +36,9 @@ func (s *Session) performRequest(e *effect) {
 		return
 	}
 	shown := newStream(s, e, started, o.Commit)
+	s.at(PointRequestFenced)
 	resp, err := s.settings.Provider.Stream(e.ctx, req, shown.emit)
+	s.at(PointResponseEnded)
 	parts := shown.end()
 	switch {
 	case err == nil:
@@ -211,7 +213,9 @@ func (s *Session) performAsk(e *effect) {
 		<-e.ctx.Done()
 		return
 	}
+	s.at(PointQuestionFenced)
 	verdict, option := asker.AskPermission(e.ctx, PermissionRequest{ID: asked.ID, Call: asked.Call})
+	s.at(PointQuestionEnded)
 	if e.ctx.Err() != nil {
 		return // the question is settled: the turn is being stopped
 	}
@@ -226,7 +230,7 @@ func (s *Session) performCall(e *effect) {
 	s.mu.Unlock()
 	var early *tools.Result
 	if s.host.unfenced && p != nil {
-		r := p.Run(e.ctx, s.env(id))
+		r := s.runTool(e.ctx, p, id)
 		early = &r
 	}
 	o, fresh := s.fence(e, &commands.StartCall{ID: id, Attempt: e.step.Attempt, Full: s.host.free(s.dir) < commands.MinFreeMiB})
@@ -266,6 +270,8 @@ func (s *Session) runTool(ctx context.Context, p *tools.Prepared, id string) (r 
 			r = tools.Result{Outcome: tools.Uncertain, Class: "internal", Text: unknownEffect}
 		}
 	}()
+	s.at(PointCallFenced)
+	defer s.at(PointCallEnded)
 	env := s.env(id)
 	_ = s.Read(func(v *projections.View) { env.Shell = v.Policy.Shell })
 	return p.Run(ctx, env)

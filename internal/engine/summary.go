@@ -3,17 +3,19 @@ package engine
 import (
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
 
+	"zuno/internal/live"
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
 )
 
-const summaryFile = "summary.json"
+const (
+	journalFile = "journal.zuno"
+	summaryFile = "summary.json"
+)
 
 // Summary is what a list of sessions shows. Beside the journal it is a cache: it is rebuilt when it is missing or when the
 // journal has moved on.
@@ -27,23 +29,32 @@ type Summary struct {
 	Head     uint64 `json:"head"`
 	Size     int64  `json:"journal_size"`  // of the journal when this was written
 	Modified int64  `json:"journal_mtime"` // nanoseconds
+	Open     bool   `json:"open"`          // an owner wrote this and may go on, or have died
 }
 
 // list refreshes the summary when an input or a turn has come or gone. It runs in the owner's goroutine.
 func (s *Session) list() {
 	if s.journal != nil && s.folder.View.ID != "" && s.folder.View.Root.Updated != s.listed {
 		s.listed = s.folder.View.Root.Updated
-		s.writeSummary()
+		s.writeSummary(true)
 	}
 }
 
-func (s *Session) writeSummary() {
+// writeSummary tells what the session is now, in its own file and in the index of all; open says that more may come.
+func (s *Session) writeSummary(open bool) {
 	if s.journal == nil || s.folder.View.ID == "" {
 		return
 	}
 	v := s.folder.View
-	sum := &Summary{Session: v.ID, Cwd: s.Cwd, Worktree: s.settings.Worktree, Created: v.Created.At, Updated: v.Root.Updated, Head: v.Number, Title: s.title()}
-	if err := sum.write(s.dir); err != nil {
+	sum := &Summary{Session: v.ID, Cwd: s.Cwd, Worktree: s.settings.Worktree, Created: v.Created.At, Updated: v.Root.Updated, Head: v.Number, Title: s.title(), Open: open}
+	err := sum.stamp(s.dir)
+	if err == nil {
+		err = sum.write(s.dir)
+	}
+	if err == nil {
+		err = addToIndex(s.host.data, sum)
+	}
+	if err != nil {
 		s.host.log.Warn("summary not written", "session", s.ID, "error", err)
 	}
 }
@@ -81,8 +92,9 @@ func findTitle(log journal.Log, digest journal.Hash) (title string, found bool) 
 	return title, errors.Is(err, errFound)
 }
 
+// stamp notes the journal's state, before it is read, so that what comes meanwhile shows as a difference.
 func (sum *Summary) stamp(dir string) error {
-	st, err := os.Stat(filepath.Join(dir, "journal.zuno"))
+	st, err := os.Stat(filepath.Join(dir, journalFile))
 	if err != nil {
 		return err
 	}
@@ -90,79 +102,59 @@ func (sum *Summary) stamp(dir string) error {
 	return nil
 }
 
+// write replaces the file at once. Two may write at a time, an owner and a reader of what it was before.
 func (sum *Summary) write(dir string) error {
-	if err := sum.stamp(dir); err != nil {
-		return err
-	}
 	b, err := json.Marshal(sum)
 	if err != nil {
 		return err
 	}
-	half := filepath.Join(dir, summaryFile+".new")
-	if err := os.WriteFile(half, append(b, '\n'), 0o600); err != nil {
+	half, err := os.CreateTemp(dir, "."+summaryFile+"-*")
+	if err != nil {
 		return err
 	}
-	return os.Rename(half, filepath.Join(dir, summaryFile))
-}
-
-// List gives the sessions of a data folder, the last updated first. It opens no session and starts nothing. What cannot be
-// read is left out and told in broken.
-func List(data string) (sums []Summary, broken []error, err error) {
-	root := filepath.Join(data, "sessions")
-	entries, err := os.ReadDir(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+	_, err = half.Write(append(b, '\n'))
+	err = errors.Join(err, half.Close())
+	if err == nil {
+		err = os.Rename(half.Name(), filepath.Join(dir, summaryFile))
 	}
 	if err != nil {
-		return nil, nil, err
+		os.Remove(half.Name())
 	}
-	for _, e := range entries {
-		if !ValidSessionID(e.Name()) {
-			continue
-		}
-		sum, err := Summarize(filepath.Join(root, e.Name()))
-		if err != nil {
-			if !errors.Is(err, ErrNotFound) {
-				broken = append(broken, err)
-			}
-			continue
-		}
-		sums = append(sums, *sum)
-	}
-	sort.SliceStable(sums, func(i, j int) bool {
-		if sums[i].Updated != sums[j].Updated {
-			return sums[i].Updated > sums[j].Updated
-		}
-		return sums[i].Session > sums[j].Session
-	})
-	return sums, broken, nil
+	return err
 }
 
 // Summarize gives the summary of one session folder: the cached one if the journal is as it was, a rebuilt one otherwise. Of
 // a session that a live process owns, the cached one stands: that process keeps it up to date.
 func Summarize(dir string) (*Summary, error) {
-	var cached Summary
+	var cached, now Summary
 	b, err := os.ReadFile(filepath.Join(dir, summaryFile))
 	have := err == nil && json.Unmarshal(b, &cached) == nil && cached.Session == filepath.Base(dir)
-	var now Summary
 	if err := now.stamp(dir); err != nil {
 		return nil, ErrNotFound
 	}
-	if have && now.Size == cached.Size && now.Modified == cached.Modified {
+	if have && !cached.Open && now.Size == cached.Size && now.Modified == cached.Modified {
 		return &cached, nil
 	}
-	sum, err := rebuild(dir)
+	sum, err := rebuild(dir, now, func(i journal.Inspection) (*journal.File, error) { return i.Free() })
 	var inUse *journal.InUse
-	if errors.As(err, &inUse) && have {
+	switch {
+	case !errors.As(err, &inUse):
+		return sum, err
+	case have:
+		cached.Open = true
 		return &cached, nil
 	}
-	return sum, err
+	now.Open = true
+	return rebuild(dir, now, func(i journal.Inspection) (*journal.File, error) {
+		f, _, err := live.Open(i)
+		return f, err
+	})
 }
 
-func rebuild(dir string) (*Summary, error) {
+// rebuild completes sum from the journal, and writes it unless an owner is there to do that.
+func rebuild(dir string, sum Summary, open func(journal.Inspection) (*journal.File, error)) (*Summary, error) {
 	f := projections.NewFolder(projections.Options{})
-	sum := &Summary{}
-	file, err := journal.OpenRead(dir, func(c *journal.Raw) error {
+	file, err := open(journal.Inspection{Path: dir, Fold: func(c *journal.Raw) error {
 		if c.Number == 1 {
 			if d, err := Decode(c); err == nil {
 				for _, e := range d.Events {
@@ -173,7 +165,7 @@ func rebuild(dir string) (*Summary, error) {
 			}
 		}
 		return f.Commit(c)
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +176,8 @@ func rebuild(dir string) (*Summary, error) {
 	}
 	sum.Session, sum.Created, sum.Updated, sum.Head = v.ID, v.Created.At, v.Root.Updated, v.Number
 	sum.Title, _ = findTitle(file, v.Root.Title.Digest)
-	if err := sum.write(dir); err != nil && !errors.Is(err, fs.ErrPermission) {
-		return sum, nil // a cache that cannot be written is rebuilt again
+	if !sum.Open {
+		_ = sum.write(dir) // a cache that cannot be written is rebuilt again
 	}
-	return sum, nil
+	return &sum, nil
 }

@@ -125,3 +125,9 @@ func makeFolders(dir string) (undo func(), err error) {
 	}
 	return undo, nil
 }
+
+// Source opens a journal that a fork is made from.
+func Source(path string) (*journal.File, error) {
+	file, err := open(path, nothing)
+	return file, unwrapped(err)
+}

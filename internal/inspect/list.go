@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -11,36 +10,18 @@ import (
 // ListOptions say which sessions are listed.
 type ListOptions struct {
 	Cwd  string // only those of this folder; "" for all
+	From int    // leave out so many
 	Most int    // 0 for all
 }
 
-// List gives sessions, the last updated first. Broken are the errors of those that could not be read.
-func (s Store) List(o ListOptions) (sums []engine.Summary, broken []error, err error) {
-	all, broken, err := engine.List(s.Data)
-	if err != nil {
-		return nil, nil, err
+// List gives sessions, the last updated first, and says whether there are more. Broken are the errors of those that could
+// not be read.
+func (s Store) List(o ListOptions) (sums []engine.Summary, more bool, broken []error, err error) {
+	p, err := engine.ListPage(s.Data, engine.Query(o))
+	for i, err := range p.Broken {
+		p.Broken[i] = unwrapped(err)
 	}
-	for _, sum := range all {
-		if o.Most > 0 && len(sums) == o.Most {
-			break
-		}
-		if o.Cwd == "" || sameFolder(sum.Cwd, o.Cwd) {
-			sums = append(sums, sum)
-		}
-	}
-	for i, err := range broken {
-		broken[i] = unwrapped(err)
-	}
-	return sums, broken, nil
-}
-
-func sameFolder(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	realA, errA := filepath.EvalSymlinks(a)
-	realB, errB := filepath.EvalSymlinks(b)
-	return errA == nil && errB == nil && realA == realB
+	return p.Sessions, p.More, p.Broken, err
 }
 
 // ListText is a list of sessions for people; "" when there is none.

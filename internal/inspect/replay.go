@@ -4,15 +4,27 @@ import (
 	"errors"
 	"fmt"
 
+	"zuno/internal/live"
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
 )
 
-// open reads a journal to its end and verifies it. It is the one place through which inspection comes to a journal's
-// commits; a session that a live process owns is [*journal.InUse] here until it can be read through its owner.
+// InUse is told how the journal of a session that another process owns was read.
+var InUse = func(live.Source) {}
+
+// open reads a journal to its end and verifies it, whoever owns it. It is the one place through which inspection comes
+// to a journal's commits.
 func open(path string, fold func(*journal.Raw) error) (*journal.File, error) {
-	return journal.OpenRead(path, fold)
+	return read(journal.Inspection{Path: path, Fold: fold})
+}
+
+func read(i journal.Inspection) (*journal.File, error) {
+	f, source, err := live.Open(i)
+	if err == nil && source.Way != live.Free {
+		InUse(source)
+	}
+	return f, err
 }
 
 // Replay is a journal folded up to one commit.
@@ -49,11 +61,7 @@ func Fold(path string, o ReplayOptions) (*Replay, error) {
 		if o.Until != nil && c.Number > *o.Until {
 			return nil
 		}
-		for i, t := range c.Texts {
-			if _, ok := r.texts[t.Digest]; !ok {
-				r.texts[t.Digest] = textPlace{c.Number, i, t.Size}
-			}
-		}
+		r.learn(c)
 		return unreadable(path, c, folder.Commit(c))
 	})
 	if err != nil {
@@ -69,6 +77,15 @@ func Fold(path string, o ReplayOptions) (*Replay, error) {
 		}
 	}
 	return r, nil
+}
+
+// learn keeps where the commit's texts stand.
+func (r *Replay) learn(c *journal.Raw) {
+	for i, t := range c.Texts {
+		if _, ok := r.texts[t.Digest]; !ok {
+			r.texts[t.Digest] = textPlace{c.Number, i, t.Size}
+		}
+	}
 }
 
 // Close gives the copy of the journal up.

@@ -57,7 +57,7 @@ func Verify(path, expected string) (Verification, error) {
 		}
 		v.Expected = want.String()
 	}
-	r, err := journal.Verify(path, want)
+	r, err := journal.VerifyBy(read, path, want)
 	v.Commit, v.Events, v.Texts, v.Dropped, v.Match = r.Commits, r.Events, r.Texts, r.Redacted, r.Match
 	if err != nil {
 		var d *journal.Damaged

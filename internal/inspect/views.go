@@ -99,29 +99,36 @@ type Entry struct {
 func transcriptOf(r *Replay, s *projections.Session) ([]Entry, error) {
 	out := []Entry{}
 	for i := range s.Transcript.Len() {
-		x := s.Transcript.At(i)
-		e := Entry{Entry: x}
-		p, err := r.event(projections.Place{Commit: x.Commit, Event: x.Event})
+		e, err := r.entry(s.Transcript.At(i))
 		if err != nil {
 			return nil, err
-		}
-		switch p := p.(type) {
-		case *event.InputAdmitted:
-			e.ID, e.Text = p.ID, blocks(p.Blocks)
-		case *event.ResponsePart:
-			e.Text = p.Text
-		case *event.CallRequested:
-			e.ID, e.Tool, e.Title, e.Text = p.ID, p.Tool, p.Title, p.Args
-		case *event.CallBlocked:
-			e.ID, e.Outcome, e.Text = p.ID, "blocked: "+string(p.Kind), p.Text
-		case *event.CallAbandoned:
-			e.ID, e.Outcome = p.ID, "abandoned: "+string(p.Reason)
-		case *event.CallSettled:
-			e.ID, e.Outcome, e.Text = p.ID, outcome(p), p.Text
 		}
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+func (r *Replay) entry(x projections.Entry) (Entry, error) {
+	e := Entry{Entry: x}
+	p, err := r.event(projections.Place{Commit: x.Commit, Event: x.Event})
+	if err != nil {
+		return e, err
+	}
+	switch p := p.(type) {
+	case *event.InputAdmitted:
+		e.ID, e.Text = p.ID, blocks(p.Blocks)
+	case *event.ResponsePart:
+		e.Text = p.Text
+	case *event.CallRequested:
+		e.ID, e.Tool, e.Title, e.Text = p.ID, p.Tool, p.Title, p.Args
+	case *event.CallBlocked:
+		e.ID, e.Outcome, e.Text = p.ID, "blocked: "+string(p.Kind), p.Text
+	case *event.CallAbandoned:
+		e.ID, e.Outcome = p.ID, "abandoned: "+string(p.Reason)
+	case *event.CallSettled:
+		e.ID, e.Outcome, e.Text = p.ID, outcome(p), p.Text
+	}
+	return e, nil
 }
 
 // outcome is how a call ended, in a few words.

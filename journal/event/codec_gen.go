@@ -1327,6 +1327,57 @@ func (x *ShellPolicy) IsZero() bool {
 }
 
 // EncodeMsg writes x.
+func (x *Forked) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Session != "" {
+		n++
+	}
+	if x.Commit != 0 {
+		n++
+	}
+	if x.Hash != (journal.Hash{}) {
+		n++
+	}
+	e.Map(n)
+	if x.Session != "" {
+		e.String("session")
+		e.String(x.Session)
+	}
+	if x.Commit != 0 {
+		e.String("commit")
+		e.Uint(x.Commit)
+	}
+	if x.Hash != (journal.Hash{}) {
+		e.String("hash")
+		e.Bytes(x.Hash[:])
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *Forked) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "session":
+			x.Session = r.String()
+		case "commit":
+			x.Commit = r.Uint()
+		case "hash":
+			r.Fixed(x.Hash[:])
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *Forked) IsZero() bool {
+	return true &&
+		x.Session == "" &&
+		x.Commit == 0 &&
+		x.Hash == (journal.Hash{})
+}
+
+// EncodeMsg writes x.
 func (x *InputAdmitted) EncodeMsg(e *Encoder) {
 	n := 0
 	if x.ID != "" {
