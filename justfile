@@ -16,7 +16,7 @@ golden *words:
     set -eu
     update=
     if [ "${1:-}" = update ]; then update=-update; shift; fi
-    exec go test -count=1 ./testscripts/... -run "${1:-.}" $update
+    exec go test -count=1 ./cmd/zuno -run "TestScripts/${1:-.}" $update
 
 # the table of figures that the README quotes; some of its rows: just bench Open Replay
 bench *names:

@@ -226,6 +226,7 @@ func (x *session) load(req *wire.Request, mcpServers []string) {
 	x.mu.Lock()
 	x.replaying = false
 	x.mu.Unlock()
+	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
 	if err != nil {
 		_ = req.ReplyError(rpcError(fmt.Errorf("session %s cannot be replayed: %w", x.id, err)))
 		return

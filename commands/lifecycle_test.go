@@ -468,8 +468,9 @@ func TestEveryEventTypeIsFoldedAndEmitted(t *testing.T) {
 	o.do(&commands.ResolveContext{Sections: []event.SectionResolved{{ID: "kernel", Text: event.NewText("x")}}, Tools: []event.ToolEntry{{Name: "read"}}})
 	o.do(&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("x")}}, Title: event.NewText("title")})
 	collect(o)
-	f := newOwner(t).create()
-	f.do(&commands.ForkSession{Source: event.Forked{Session: "ses_source", Commit: 3}})
+	f := newOwner(t)
+	f.must(&commands.OpenSession{Salt: event.NewText(string(f.salt)), Run: f.run.String(), Session: "ses_2", Cwd: event.NewText("/w")})
+	f.must(&commands.ForkSession{Source: event.Forked{Session: "ses_source", Commit: 3}})
 	collect(f)
 	for _, name := range unfoldedOrUnemitted(event.Types(), emitted) {
 		t.Error(name)

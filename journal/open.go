@@ -101,14 +101,20 @@ func Open(dir string, o Options, fold func(*Raw) error) (*File, error) {
 		handle.Close()
 		return nil, err
 	}
-	opened := false
+	opened, first := false, false
 	defer func() {
 		if !opened { // also when fold panics
+			if first { // nobody ever owned it, and whoever could not open it does not either
+				os.Remove(filepath.Join(dir, ownerFile))
+			}
 			unlock(handle)
 		}
 	}()
 	f := &File{dir: dir, path: path, handle: handle, fault: o.Fault}
 	f.owner = Owner{PID: os.Getpid(), Run: o.Run.String(), Started: o.Started.UTC().Format(timeFormat)}
+	if _, err := os.Lstat(filepath.Join(dir, ownerFile)); errors.Is(err, fs.ErrNotExist) {
+		first = true
+	}
 	if err := writeOwner(dir, f.owner); err != nil {
 		return nil, fmt.Errorf("take ownership of session %s: %w", dir, err)
 	}

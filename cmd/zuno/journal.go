@@ -1,7 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"zuno/internal/inspect"
 )
@@ -9,6 +14,8 @@ import (
 type journalCmd struct {
 	Show   journalShowCmd   `cmd:"" help:"Show the commits of a journal one by one."`
 	Verify journalVerifyCmd `cmd:"" help:"Check that a journal is whole, and that it is the one whose head was noted."`
+	Tail   journalTailCmd   `cmd:"" help:"Show the events of a journal one a line, each below what caused it, and follow a session."`
+	Script journalScriptCmd `cmd:"" help:"Write the recorded responses as a script of the scripted model."`
 	Export journalExportCmd `cmd:"" help:"Write a journal as JSON lines, one for each commit."`
 	Import journalImportCmd `cmd:"" help:"Make a journal of JSON lines again, for inspection."`
 	Redact journalRedactCmd `cmd:"" help:"Write a journal without its texts to a fresh file."`
@@ -86,4 +93,41 @@ func (c *journalExportCmd) Run(g *globals) error {
 		return inspect.ExportRedacted(p.Path, g.stdout, c.Normalize)
 	}
 	return inspect.Export(p.Path, g.stdout, c.Normalize)
+}
+
+type journalTailCmd struct {
+	journalArg
+	Most   *int `short:"n" name:"most" placeholder:"N" help:"Only the last N events."`
+	Follow bool `short:"f" name:"follow" help:"Go on with what is committed from now on, until it is interrupted."`
+}
+
+// Run shows events, and with -f those to come.
+func (c *journalTailCmd) Run(g *globals) error {
+	if c.Most != nil && *c.Most < 0 {
+		return fmt.Errorf("-n takes a number from 0 on, not %d", *c.Most)
+	}
+	p, err := c.find(g)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return inspect.Tail(ctx, p.Path, g.stdout, inspect.TailOptions{Most: c.Most, Follow: c.Follow})
+}
+
+type journalScriptCmd struct {
+	journalArg
+}
+
+// Run writes a script with which the same prompts get the same responses.
+func (c *journalScriptCmd) Run(g *globals) error {
+	p, err := c.find(g)
+	if err != nil {
+		return err
+	}
+	b, doubts, err := inspect.Script(p.Path)
+	for _, d := range doubts {
+		fmt.Fprintln(g.stderr, "zuno:", d)
+	}
+	return printed(g.stdout, b, err)
 }

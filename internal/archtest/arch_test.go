@@ -68,7 +68,7 @@ func TestPurePackagesReachNothing(t *testing.T) {
 	check(t, purity(all))
 }
 
-// spec: D026 D081
+// spec: D026 D081 D106
 func TestTimeAndRandomnessEnterAtCmd(t *testing.T) {
 	for _, e := range exceptions {
 		if e.reason == "" {

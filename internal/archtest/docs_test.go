@@ -102,3 +102,29 @@ func TestDecisionsAreCarriedOn(t *testing.T) {
 		t.Error("no surface is said to be unavailable")
 	}
 }
+
+// TestScriptsTellTheirPurpose: a golden script opens with what it protects, and names the requirements that it shows.
+//
+// spec: D174
+func TestScriptsTellTheirPurpose(t *testing.T) {
+	scripts, err := filepath.Glob(root(t, "testscripts", "*.txtar"))
+	if err != nil || len(scripts) < 20 {
+		t.Fatal(len(scripts), err)
+	}
+	for _, file := range scripts {
+		lines := strings.SplitN(text(t, "testscripts", filepath.Base(file)), "\n", 40)
+		if !strings.HasPrefix(lines[0], "# Protects ") {
+			t.Errorf("%s opens with %q", filepath.Base(file), lines[0])
+		}
+		spec := false
+		for _, l := range lines {
+			if !strings.HasPrefix(l, "#") {
+				break
+			}
+			spec = spec || strings.HasPrefix(l, "# spec: ")
+		}
+		if !spec {
+			t.Errorf("%s names no requirement in its opening comment", filepath.Base(file))
+		}
+	}
+}

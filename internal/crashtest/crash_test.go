@@ -64,7 +64,7 @@ func newPlace(t *testing.T) *place {
 			t.Fatal(err)
 		}
 	}
-	config := fmt.Sprintf(`{ "model": "scripted/story", "permission": { "rules": [ { "tool": "*", "action": "allow" } ] }, "provider": { "scripted": { "type": "scripted", "options": { "script": %q } } } }`, filepath.Join(root, "story.yaml"))
+	config := fmt.Sprintf(`{ "model": "scripted/story", "permission": { "rules": { "shell": "ask", "edit": "allow" } }, "provider": { "scripted": { "type": "scripted", "options": { "script": %q } } } }`, filepath.Join(root, "story.yaml"))
 	for name, text := range map[string]string{"story.yaml": story, "config/zuno/zuno.json": config, "w/numbers": "1\n2\n"} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -180,11 +180,11 @@ func play(t *testing.T, c *client.Client, p *place, w *witness) (id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if _, err := c.Initialize(ctx); err != nil {
-		return ""
+		t.Fatalf("initialize: %v\n%s", err, c.Stderr())
 	}
 	id, err := c.New(ctx, p.work)
 	if err != nil {
-		return ""
+		t.Fatalf("session/new: %v\n%s", err, c.Stderr())
 	}
 	first := c.Prompt(id, "first")
 	second := c.Prompt(id, "second")
@@ -333,11 +333,11 @@ func (p *place) sessionDir(t *testing.T) string {
 	return dirs[0]
 }
 
-// trial plays the session with a kill at the nth point, and gives what was wrong afterwards. over says that the session
-// ended before the nth point came.
-func trial(t *testing.T, binary string, n int64, unfenced bool) (wrong []string, over bool) {
+// trial plays the session with a kill at a point, and gives what was wrong afterwards. over says that the session ended
+// before the point came.
+func trial(t *testing.T, binary, fault string, unfenced bool) (wrong []string, over bool) {
 	p, w := newPlace(t), newWitness()
-	c := p.start(t, binary, fmt.Sprintf("any:%d", n), unfenced, w.see)
+	c := p.start(t, binary, fault, unfenced, w.see)
 	id := play(t, c, p, w)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -411,7 +411,7 @@ func trials(t *testing.T, unfenced bool) (points int64, wrong map[int64][]string
 		wg.Go(func() {
 			for !t.Failed() && last.Load() == 0 {
 				n := next.Add(1)
-				found, over := trial(t, binary, n, unfenced)
+				found, over := trial(t, binary, fmt.Sprintf("any:%d", n), unfenced)
 				mu.Lock()
 				if len(found) > 0 {
 					wrong[n] = found
@@ -480,6 +480,25 @@ func TestKilledAnywhere(t *testing.T) {
 	t.Logf("%d points", points)
 }
 
+// Each kind of point is passed in that session, and a kill there is survived: the enumeration leaves none out.
+//
+// spec: D175
+func TestEveryKindOfPointIsPassed(t *testing.T) {
+	binary := build(t)
+	for _, p := range []journal.Point{
+		journal.PointBeforeAppend, journal.PointBeforeSync, journal.PointAfterSync, engine.PointRequestFenced, engine.PointResponseEnded,
+		engine.PointQuestionFenced, engine.PointQuestionEnded, engine.PointCallFenced, engine.PointCallEnded,
+	} {
+		found, over := trial(t, binary, string(p)+":1", false)
+		if over {
+			t.Errorf("%s was not passed", p)
+		}
+		for _, s := range found {
+			t.Errorf("%s: %s", p, s)
+		}
+	}
+}
+
 // The mutant that runs a tool before its start is durable is caught by the same checks.
 //
 // spec: D176 D043
@@ -489,7 +508,7 @@ func TestUnfencedMutantIsCaught(t *testing.T) {
 	}
 	binary := build(t)
 	for n := int64(1); ; n++ {
-		found, over := trial(t, binary, n, true)
+		found, over := trial(t, binary, fmt.Sprintf("any:%d", n), true)
 		for _, s := range found {
 			if strings.Contains(s, "its start is not in the journal") || strings.Contains(s, "times") {
 				t.Logf("point %d: %s", n, s)

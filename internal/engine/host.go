@@ -261,12 +261,19 @@ func (h *Host) open(id string) (*Session, error) {
 				for _, e := range first.Events {
 					if created, ok := e.Payload.(*event.Created); ok {
 						cwd = created.Cwd.String()
+						if own, err := h.installation(); err != nil || created.Session != id || created.Installation != own {
+							return errors.Join(err, &Foreign{Session: id}) // before anything else of it is looked at
+						}
 					}
 				}
 			}
 		}
 		return s.see(c)
 	})
+	var foreign *Foreign
+	if errors.As(err, &foreign) {
+		return nil, foreign
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -9,28 +11,33 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
 
-// The index of all sessions is one file, <data>/sessions.index: a head, the summaries that were there when it was written,
-// in the order of the list, and behind them what owners have added since, each later summary in the place of the earlier.
-// Numbers are little-endian.
+// The index of all sessions is one file, <data>/sessions.index. Behind its head stand the summaries of the sessions that
+// must be asked for again each time, because an owner has them or they cannot be read; then those of all others, in the
+// order of the list, so that its first page is near the beginning; then what owners have added since, each in the place of
+// what stands before it. Numbers are little-endian.
 //
-//	head     magic ‖ stamp of the sessions folder ‖ number of summaries ‖ their bytes ‖ their CRC ‖ CRC of the head
+//	head     magic ‖ stamp of the sessions folder ‖ bytes of the blocks of others ‖ how many they are ‖ CRC
+//	block    count ‖ bytes ‖ CRC ‖ summaries
 //	summary  flags ‖ five numbers ‖ four texts, each with its length before it
-//	added    length ‖ CRC ‖ summary
+//	added    a block of one summary
 //
 // Owners take no lock for it, since whoever has one may be stopped. A list that writes a new file takes along what was
 // added to the old one meanwhile, and an owner that finds the file exchanged adds once more; see addToIndex and save.
 const (
 	indexFile  = "sessions.index"
 	indexMagic = "zuno sessions 1\n"
-	indexHead  = len(indexMagic) + 4*8 + 2*8 + 2*4
-	addedHead  = 2 * 4
+	indexHead  = len(indexMagic) + 6*8 + 4
+	blockHead  = 3 * 4
+	blockCount = 64 // summaries of a block; a page is a hundred
+	maxBlock   = 64 << 20
 	// maxIndex is where owners give the index up, if nobody lists and so writes it anew; 100,000 sessions take 30 MB.
 	maxIndex = 64 << 20
-	// maxAdded is how many bytes may stand behind the summaries before the next list writes the file anew.
+	// maxAdded is how many bytes may have been added before the next list writes the file anew.
 	maxAdded = 256 << 10
 	// racyFor is how long after a change of the sessions folder its time does not prove that nothing else changed: file
 	// systems count in steps of up to ten milliseconds.
@@ -43,6 +50,9 @@ const (
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errIndex is an index that is not, byte by byte, what was written, as far as it was read.
+var errIndex = errors.New("the index of sessions is damaged")
 
 // folderStamp tells whether session folders came or went. Scanned is the time just before it was taken.
 type folderStamp struct{ modified, links, inode, scanned int64 }
@@ -74,22 +84,36 @@ type indexed struct {
 	unlisted bool // it has no summary: it cannot be read, or has no journal
 }
 
-// index is the file in memory, and what is found beyond it.
+// restless sessions are asked for again each time.
+func (e *indexed) restless() bool { return e.Open || e.unlisted }
+
+// before is the order of the list.
+func before(a, b *indexed) int {
+	return cmp.Or(cmp.Compare(b.Updated, a.Updated), cmp.Compare(b.Session, a.Session))
+}
+
+// index is the file, and what is found beyond it.
 type index struct {
-	data    string
-	file    *os.File // nil when there was none
-	size    int64    // of what was read
-	added   int      // bytes behind the summaries
-	whole   bool
-	folder  folderStamp
-	sums    []indexed
+	data   string
+	file   *os.File // nil when there was none
+	size   int64    // of the file when it was read
+	added  int64    // bytes that owners added
+	whole  bool     // what was read of it is what was written
+	folder folderStamp
+
+	from, to int64 // of the blocks of others in the file; to is 0 when all of it is loose
+	count    int   // of these others
+
+	// loose are summaries that stand for those in the blocks.
+	loose   []indexed
+	place   map[string]int // of a session in loose, once it is sorted
 	sorted  bool
 	changed bool
 	checked map[string]bool
 	broken  []error
 }
 
-// readIndex reads what is there. Without a whole file the index is empty.
+// readIndex reads the beginning and the end. Without them the index is empty.
 func readIndex(data string) *index {
 	x := &index{data: data}
 	f, err := os.Open(filepath.Join(data, indexFile))
@@ -97,19 +121,15 @@ func readIndex(data string) *index {
 		return x
 	}
 	x.file = f
-	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() || st.Size() > 2*maxIndex {
-		return x
-	}
-	b := make([]byte, st.Size())
-	n, err := io.ReadFull(f, b)
-	x.size = int64(n)
-	if err == nil && x.parse(b) {
-		x.whole = true
-	} else {
-		x.sums, x.sorted = nil, false
+	if err := x.read(); err != nil {
+		x.forget()
 	}
 	return x
+}
+
+// forget makes the index an empty one.
+func (x *index) forget() {
+	*x = index{data: x.data, file: x.file, size: x.size}
 }
 
 func (x *index) close() {
@@ -118,69 +138,193 @@ func (x *index) close() {
 	}
 }
 
-// parse is false for a file that is not, byte by byte, what was written.
-func (x *index) parse(b []byte) bool {
-	if len(b) < indexHead || string(b[:len(indexMagic)]) != indexMagic || crc32.Checksum(b[:indexHead-4], castagnoli) != binary.LittleEndian.Uint32(b[indexHead-4:]) {
-		return false
+func (x *index) read() error {
+	st, err := x.file.Stat()
+	if err != nil {
+		return err
 	}
-	r := reader{b: b[len(indexMagic):indexHead]}
-	x.folder = folderStamp{r.int(), r.int(), r.int(), r.int()}
-	count, size := r.int(), r.int()
-	rest := b[indexHead:]
-	if count < 0 || size < 0 || size > int64(len(rest)) || count > size {
-		return false
+	if x.size = st.Size(); !st.Mode().IsRegular() || x.size > 2*maxIndex {
+		return errIndex
 	}
-	base := rest[:size]
-	if crc32.Checksum(base, castagnoli) != binary.LittleEndian.Uint32(b[indexHead-8:]) {
-		return false
+	r := x.section(0, x.size)
+	head := make([]byte, indexHead)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return errIndex
 	}
-	// The summaries' texts are pieces of one string.
-	r = reader{b: base, s: string(base)}
-	x.sums = make([]indexed, count, count+64)
-	for i := range x.sums {
-		r.summary(&x.sums[i])
+	if string(head[:len(indexMagic)]) != indexMagic || checksum(head[:indexHead-4]) != binary.LittleEndian.Uint32(head[indexHead-4:]) {
+		return errIndex
 	}
-	if r.bad || r.at != len(base) {
-		return false
+	h := reader{b: head[len(indexMagic):]}
+	x.folder = folderStamp{h.int(), h.int(), h.int(), h.int()}
+	size, count := h.int(), h.int()
+	restless, err := r.block()
+	if err != nil {
+		return err
 	}
-	x.sorted = true
-	x.added = len(rest) - int(size)
-	return x.parseAdded(rest[size:])
+	x.from = int64(indexHead) + r.taken
+	if size < 0 || size > x.size-x.from || count < 0 || count > size {
+		return errIndex
+	}
+	x.to, x.count = x.from+size, int(count)
+	x.added = x.size - x.to
+	x.loose = restless
+	for added := x.section(x.to, x.size); ; {
+		one, err := added.block()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		x.loose = append(x.loose, one...)
+	}
+	x.latest()
+	x.whole = true
+	return nil
 }
 
-func (x *index) parseAdded(b []byte) bool {
-	var place map[string]int
-	for len(b) > 0 {
-		if len(b) < addedHead {
-			return false
-		}
-		size := int(binary.LittleEndian.Uint32(b))
-		if size > len(b)-addedHead {
-			return false
-		}
-		rec := b[addedHead : addedHead+size]
-		if crc32.Checksum(rec, castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
-			return false
-		}
-		r := reader{b: rec, s: string(rec)}
-		var e indexed
-		r.summary(&e)
-		if r.bad || r.at != len(rec) {
-			return false
-		}
-		if place == nil {
-			place = make(map[string]int, len(x.sums))
-			for i := range x.sums {
-				place[x.sums[i].Session] = i
-			}
-		}
+// latest leaves the last summary of each session in loose.
+func (x *index) latest() {
+	place := make(map[string]int, len(x.loose))
+	kept := x.loose[:0]
+	for _, e := range x.loose {
 		if i, ok := place[e.Session]; ok {
-			x.sums[i] = e
-		} // else its folder is new, and will be found
-		x.sorted = false
-		b = b[addedHead+size:]
+			kept[i] = e
+			continue
+		}
+		place[e.Session] = len(kept)
+		kept = append(kept, e)
 	}
-	return true
+	x.loose = kept
+}
+
+// gather makes all summaries loose.
+func (x *index) gather() error {
+	x.sort()
+	x.loose = slices.Grow(x.loose, x.count)
+	for c := x.others(); ; c.take() {
+		e, err := c.peek()
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			break
+		}
+		x.loose = append(x.loose, *e)
+	}
+	x.from, x.to, x.count, x.sorted = 0, 0, 0, false
+	return nil
+}
+
+func (x *index) sort() {
+	if x.sorted {
+		return
+	}
+	slices.SortFunc(x.loose, func(a, b indexed) int { return before(&a, &b) })
+	x.place = make(map[string]int, len(x.loose))
+	for i := range x.loose {
+		x.place[x.loose[i].Session] = i
+	}
+	x.sorted = true
+}
+
+// put takes what is known of a session now.
+func (x *index) put(e indexed) {
+	x.sort()
+	i, ok := x.place[e.Session]
+	switch {
+	case !ok:
+		x.place[e.Session] = len(x.loose)
+		x.loose = append(x.loose, e)
+	case x.loose[i] == e:
+		return
+	default:
+		x.loose[i] = e
+	}
+	x.changed = true
+}
+
+// cursor goes through the summaries that stand in the blocks and are not loose.
+type cursor struct {
+	x    *index
+	r    *section
+	rest []indexed
+}
+
+func (x *index) others() *cursor { return &cursor{x: x, r: x.section(x.from, x.to)} }
+
+// peek is nil at the end.
+func (c *cursor) peek() (*indexed, error) {
+	for {
+		for len(c.rest) > 0 {
+			if _, loose := c.x.place[c.rest[0].Session]; !loose {
+				return &c.rest[0], nil
+			}
+			c.rest = c.rest[1:]
+		}
+		var err error
+		if c.rest, err = c.r.block(); err == io.EOF {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *cursor) take() { c.rest = c.rest[1:] }
+
+// section reads blocks from a part of the file.
+type section struct {
+	*bufio.Reader
+	taken int64 // bytes of blocks
+}
+
+func (x *index) section(from, to int64) *section {
+	return &section{Reader: bufio.NewReaderSize(io.NewSectionReader(x.file, from, to-from), int(min(max(to-from, 16), 32<<10)))}
+}
+
+// block is io.EOF at the end.
+func (s *section) block() ([]indexed, error) {
+	var head [blockHead]byte
+	if _, err := io.ReadFull(s, head[:]); err == io.EOF {
+		return nil, err
+	} else if err != nil {
+		return nil, errIndex
+	}
+	count, size := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
+	if size > maxBlock || count > size {
+		return nil, errIndex
+	}
+	b := make([]byte, size)
+	if _, err := io.ReadFull(s, b); err != nil || checksum(b) != binary.LittleEndian.Uint32(head[8:]) {
+		return nil, errIndex
+	}
+	s.taken += blockHead + int64(size)
+	r := reader{b: b, s: string(b)} // the texts are pieces of one string
+	out := make([]indexed, count)
+	for i := range out {
+		r.summary(&out[i])
+	}
+	if r.bad || r.at != len(b) {
+		return nil, errIndex
+	}
+	return out, nil
+}
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// appendBlock appends a block of these summaries.
+func appendBlock(b []byte, sums []indexed) []byte {
+	start := len(b)
+	b = append(b, make([]byte, blockHead)...)
+	for i := range sums {
+		b = appendSummary(b, &sums[i])
+	}
+	body := b[start+blockHead:]
+	binary.LittleEndian.PutUint32(b[start:], uint32(len(sums)))
+	binary.LittleEndian.PutUint32(b[start+4:], uint32(len(body)))
+	binary.LittleEndian.PutUint32(b[start+8:], checksum(body))
+	return b
 }
 
 // reader takes numbers and texts off bytes. One that reached past the end is bad from there on.
@@ -256,9 +400,7 @@ func appendSummary(b []byte, e *indexed) []byte {
 
 // addToIndex tells the index of an owner's summary, if there is an index.
 func addToIndex(data string, sum *Summary) error {
-	b := appendSummary(make([]byte, addedHead), &indexed{Summary: *sum})
-	binary.LittleEndian.PutUint32(b, uint32(len(b)-addedHead))
-	binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[addedHead:], castagnoli))
+	b := appendBlock(nil, []indexed{{Summary: *sum}})
 	path := filepath.Join(data, indexFile)
 	for range 3 {
 		moved, err := addTo(path, b)
@@ -313,6 +455,10 @@ func (x *index) save() {
 	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || x.exchanged() {
 		return
 	}
+	if x.gather() != nil { // the part that was not read is damaged
+		os.Remove(filepath.Join(x.data, indexFile))
+		return
+	}
 	half := filepath.Join(x.data, indexFile+".new")
 	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -342,16 +488,24 @@ func (x *index) exchanged() bool {
 
 func (x *index) writeTo(f *os.File) error {
 	x.sort()
-	b := make([]byte, indexHead, indexHead+len(x.sums)*320)
-	for i := range x.sums {
-		b = appendSummary(b, &x.sums[i])
+	var restless, others []indexed
+	for i := range x.loose {
+		if e := x.loose[i]; e.restless() {
+			restless = append(restless, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	b := appendBlock(make([]byte, indexHead, indexHead+len(x.loose)*320), restless)
+	from := len(b)
+	for block := range slices.Chunk(others, blockCount) {
+		b = appendBlock(b, block)
 	}
 	head := append(b[:0], indexMagic...)
-	for _, n := range [...]int64{x.folder.modified, x.folder.links, x.folder.inode, x.folder.scanned, int64(len(x.sums)), int64(len(b) - indexHead)} {
+	for _, n := range [...]int64{x.folder.modified, x.folder.links, x.folder.inode, x.folder.scanned, int64(len(b) - from), int64(len(others))} {
 		head = binary.LittleEndian.AppendUint64(head, uint64(n))
 	}
-	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(b[indexHead:], castagnoli))
-	binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
+	binary.LittleEndian.AppendUint32(head, checksum(head))
 	_, err := f.Write(b)
 	return err
 }

@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // Query says which sessions are wanted.
@@ -44,19 +42,31 @@ func ListPage(data string, q Query) (p Page, err error) {
 	}
 	x := readIndex(data)
 	defer x.close()
+	if p, err = x.answer(root, now, q); errors.Is(err, errIndex) {
+		x.forget()
+		p, err = x.answer(root, now, q)
+	}
+	if err == nil {
+		x.save()
+	}
+	return p, err
+}
+
+func (x *index) answer(root string, now folderStamp, q Query) (p Page, err error) {
 	if err := x.sweep(root, now); err != nil {
 		return p, err
 	}
 	x.refresh(root)
 	match := newFolderMatch(q.Cwd)
 	for range 3 { // sessions that others change meanwhile may move, but not for ever
-		p = x.page(q, match)
+		if p, err = x.page(q, match); err != nil {
+			return p, err
+		}
 		if !x.recheck(root, p.Sessions) {
 			break
 		}
 	}
 	p.Broken = x.broken
-	x.save()
 	return p, nil
 }
 
@@ -65,74 +75,72 @@ func (x *index) sweep(root string, now folderStamp) error {
 	if x.whole && x.folder.same(now) && !x.folder.racy() {
 		return nil
 	}
+	if err := x.gather(); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return err
 	}
-	known := make(map[string]int, len(x.sums))
-	for i := range x.sums {
-		known[x.sums[i].Session] = i
-	}
-	sums := make([]indexed, 0, len(entries))
+	x.sort()
+	all := make([]indexed, 0, len(entries))
 	for _, e := range entries {
 		if !ValidSessionID(e.Name()) {
 			continue
 		}
-		if i, ok := known[e.Name()]; ok {
-			sums = append(sums, x.sums[i])
+		if i, ok := x.place[e.Name()]; ok {
+			all = append(all, x.loose[i])
 		} else {
-			sums = append(sums, indexed{Summary: Summary{Session: e.Name()}, unlisted: true})
+			all = append(all, indexed{Summary: Summary{Session: e.Name()}, unlisted: true})
 		}
 	}
-	x.sums, x.folder, x.changed, x.sorted = sums, now, true, false
+	x.loose, x.folder, x.changed, x.sorted = all, now, true, false
 	return nil
 }
 
 // refresh asks again for each session that an owner may be changing, and for each that could not be listed.
 func (x *index) refresh(root string) {
-	gone := false
-	for i := range x.sums {
-		e := &x.sums[i]
-		if !e.Open && !e.unlisted {
-			continue
+	x.sort()
+	for i := range x.loose {
+		if x.loose[i].restless() {
+			x.ask(root, x.loose[i].Session)
 		}
-		sum, err := Summarize(filepath.Join(root, e.Session))
-		if err != nil {
-			if !e.unlisted {
-				*e = indexed{Summary: Summary{Session: e.Session}, unlisted: true}
-				x.changed, gone = true, true
-			}
-			if !errors.Is(err, ErrNotFound) {
-				x.broken = append(x.broken, err)
-			}
-			continue
-		}
-		x.put(i, sum)
 	}
-	if gone {
-		x.sorted = false
-	}
+	x.sorted = false
 }
 
-// put takes a newer summary.
-func (x *index) put(i int, sum *Summary) {
-	e := &x.sums[i]
-	if !e.unlisted && e.Summary == *sum {
+// ask looks at a session itself.
+func (x *index) ask(root, id string) {
+	sum, err := Summarize(filepath.Join(root, id))
+	switch {
+	case err == nil:
+		x.put(indexed{Summary: *sum})
 		return
+	case !errors.Is(err, ErrNotFound):
+		x.broken = append(x.broken, err)
 	}
-	if e.unlisted || e.Updated != sum.Updated {
-		x.sorted = false
-	}
-	*e = indexed{Summary: *sum}
-	x.changed = true
+	x.put(indexed{Summary: Summary{Session: id}, unlisted: true})
 }
 
 // page picks what is wanted.
-func (x *index) page(q Query, match *folderMatch) (p Page) {
+func (x *index) page(q Query, match *folderMatch) (p Page, err error) {
 	x.sort()
-	left := q.From
-	for i := range x.sums {
-		e := &x.sums[i]
+	left, loose, others := q.From, x.loose, x.others()
+	for {
+		o, err := others.peek()
+		if err != nil {
+			return p, err
+		}
+		var e *indexed
+		switch {
+		case o == nil && len(loose) == 0:
+			return p, nil
+		case o == nil || len(loose) > 0 && before(&loose[0], o) < 0:
+			e, loose = &loose[0], loose[1:]
+		default:
+			e = o
+			others.take()
+		}
 		if e.unlisted || !match.has(e.Cwd) {
 			continue
 		}
@@ -142,27 +150,15 @@ func (x *index) page(q Query, match *folderMatch) (p Page) {
 		}
 		if q.Most > 0 && len(p.Sessions) == q.Most {
 			p.More = true
-			break
+			return p, nil
 		}
 		p.Sessions = append(p.Sessions, e.Summary)
 	}
-	return p
-}
-
-func (x *index) sort() {
-	if x.sorted {
-		return
-	}
-	slices.SortFunc(x.sums, func(a, b indexed) int {
-		return cmp.Or(cmp.Compare(b.Updated, a.Updated), cmp.Compare(b.Session, a.Session))
-	})
-	x.sorted = true
 }
 
 // recheck looks at the journals of the sessions that are about to be shown, and says whether any was not as the index had
 // it: somebody put another file in its place, or died before the index was told.
 func (x *index) recheck(root string, shown []Summary) (changed bool) {
-	var stale map[string]*Summary
 	for i := range shown {
 		s := &shown[i]
 		if s.Open || x.checked[s.Session] {
@@ -172,36 +168,15 @@ func (x *index) recheck(root string, shown []Summary) (changed bool) {
 		if now.stamp(filepath.Join(root, s.Session)) == nil && now.Size == s.Size && now.Modified == s.Modified {
 			continue
 		}
-		if stale == nil {
-			stale = map[string]*Summary{}
+		if x.checked == nil {
+			x.checked = map[string]bool{}
 		}
-		sum, err := Summarize(filepath.Join(root, s.Session))
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			x.broken = append(x.broken, err)
-		}
-		stale[s.Session] = sum // nil when it cannot be listed
+		x.checked[s.Session] = true
+		x.ask(root, s.Session)
+		changed = true
 	}
-	if len(stale) == 0 {
-		return false
-	}
-	if x.checked == nil {
-		x.checked = map[string]bool{}
-	}
-	for i := range x.sums {
-		id := x.sums[i].Session
-		sum, ok := stale[id]
-		switch {
-		case !ok:
-			continue
-		case sum == nil:
-			x.sums[i] = indexed{Summary: Summary{Session: id}, unlisted: true}
-			x.changed, x.sorted = true, false
-		default:
-			x.put(i, sum)
-		}
-		x.checked[id] = true
-	}
-	return true
+	x.sorted = x.sorted && !changed
+	return changed
 }
 
 // folderMatch says whether a session's folder is the wanted one. A path that reads differently may lead there too.

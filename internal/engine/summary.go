@@ -174,7 +174,8 @@ func rebuild(dir string, sum Summary, open func(journal.Inspection) (*journal.Fi
 	if v.ID == "" {
 		return nil, ErrNotFound
 	}
-	sum.Session, sum.Created, sum.Updated, sum.Head = v.ID, v.Created.At, v.Root.Updated, v.Number
+	// An imported session keeps the id that it was created with, and is found under that of its folder.
+	sum.Session, sum.Created, sum.Updated, sum.Head = filepath.Base(dir), v.Created.At, v.Root.Updated, v.Number
 	sum.Title, _ = findTitle(file, v.Root.Title.Digest)
 	if !sum.Open {
 		_ = sum.write(dir) // a cache that cannot be written is rebuilt again

@@ -88,7 +88,7 @@ func (w *writer) event(kind string, m map[string]any) {
 	case "notice":
 		say("%s: %s", m["severity"], m["text"])
 	case "error":
-		say("failed (%s): %s", m["code"], m["text"])
+		say("failed: %s", m["text"])
 	}
 }
 

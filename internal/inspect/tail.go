@@ -53,14 +53,7 @@ func (f fileFeed) Lines(from uint64, fn func(*node) error) error {
 	if file.Head().Number < from {
 		return file.Close()
 	}
-	err = journal.Export(&since{file, from}, &lineWriter{fn: func(b []byte) error {
-		line, err := parse(b)
-		if err != nil {
-			return err
-		}
-		return fn(line)
-	}}, journal.ExportOptions{})
-	return errors.Join(err, file.Close())
+	return errors.Join(linesFrom(file, from, fn), file.Close())
 }
 
 func (f fileFeed) Follow(ctx context.Context, fn func() error) error {
@@ -85,6 +78,17 @@ func openAny(path string) (*journal.File, error) {
 		file, _, err = live.Open(journal.Inspection{Path: path, Fold: nothing})
 	}
 	return file, err
+}
+
+// linesFrom gives the commits of a journal from that number on, as export shows them.
+func linesFrom(file *journal.File, from uint64, fn func(line *node) error) error {
+	return journal.Export(&since{file, from}, &lineWriter{fn: func(b []byte) error {
+		line, err := parse(b)
+		if err != nil {
+			return err
+		}
+		return fn(line)
+	}}, journal.ExportOptions{})
 }
 
 // since is a log from one of its commits on.

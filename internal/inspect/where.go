@@ -339,12 +339,9 @@ func (w *search) found(at uint64) (*Found, error) {
 	if f.Before, err = w.values(before.View); err != nil {
 		return nil, err
 	}
-	err = lines(w.file, journal.ExportOptions{}, func(line *node) error {
-		if line.get("number").uint() == at {
-			f.line = line
-			return errFound
-		}
-		return nil
+	err = linesFrom(w.file, at, func(line *node) error {
+		f.line = line
+		return errFound
 	})
 	if err != nil && !errors.Is(err, errFound) {
 		return nil, err
@@ -589,8 +586,6 @@ func (f *Found) Tell() string {
 	var b strings.Builder
 	e := f.line.get("events").children()[f.Event-1]
 	fmt.Fprintf(&b, "commit %d, event %d of %d\n", f.Commit, f.Event, f.Events)
-	t := &table{}
-	t.row("event", short(e.get("type").text(), 100), facts(e.get("payload")))
 	b.WriteString("  " + tailLine(f.line, e, 0, causeOf(f.line)))
 	c := f.line.get("command")
 	fmt.Fprintf(&b, "  decided for %s by %s (%s)\n", short(c.get("type").text(), 80), short(c.get("actor").text(), 40), short(c.get("id").text(), 120))
