@@ -38,8 +38,10 @@ func (o *owner) respond(permissions ...event.Action) string {
 	r := o.root().Turns.Active.Request
 	c := &commands.CompleteResponse{Request: r.ID, Attempt: r.Attempt, Finish: "tool_calls"}
 	for i, p := range permissions {
-		c.Calls = append(c.Calls, commands.ResolvedCall{ID: commands.DeriveID("call", r.ID, fmt.Sprint(i)), Tool: "shell", Args: event.NewText("{}"),
-			Permission: p, Rule: event.NewText("rule"), Declaration: event.Declaration{}.WithDefaults()})
+		c.Calls = append(c.Calls, commands.ResolvedCall{
+			ID: commands.DeriveID("call", r.ID, fmt.Sprint(i)), Tool: "shell", Args: event.NewText("{}"),
+			Permission: p, Rule: event.NewText("rule"), Declaration: event.Declaration{}.WithDefaults(),
+		})
 	}
 	o.must(c)
 	if len(c.Calls) == 0 {
@@ -52,8 +54,10 @@ func (o *owner) respond(permissions ...event.Action) string {
 func (o *owner) forge(events ...event.Payload) {
 	o.sent++
 	texts := journal.NewTexts(o.salt)
-	c := &journal.Commit{Number: o.view().Number + 1, Run: o.run, At: o.at, Texts: texts,
-		Command: journal.Command{ID: fmt.Sprintf("forged:%d", o.sent), Type: "test.forged", Version: 1, Actor: "test", Payload: []byte{0x80}}}
+	c := &journal.Commit{
+		Number: o.view().Number + 1, Run: o.run, At: o.at, Texts: texts,
+		Command: journal.Command{ID: fmt.Sprintf("forged:%d", o.sent), Type: "test.forged", Version: 1, Actor: "test", Payload: []byte{0x80}},
+	}
 	for _, e := range events {
 		b, err := event.NewEncoder().Encode(e, texts)
 		if err != nil {

@@ -56,8 +56,10 @@ func (o *owner) root() *projections.Session { return o.lean.View.Root }
 // create opens the first run of a new session.
 func (o *owner) create() *owner {
 	o.run = journal.RunID{15: 1}
-	o.must(&commands.OpenSession{Salt: event.NewText(string(o.salt)), Run: o.run.String(), Build: "test", Session: "ses_1", Installation: "ins_1",
-		Cwd: event.NewText("/w"), Worktree: event.NewText("/w")})
+	o.must(&commands.OpenSession{
+		Salt: event.NewText(string(o.salt)), Run: o.run.String(), Build: "test", Session: "ses_1", Installation: "ins_1",
+		Cwd: event.NewText("/w"), Worktree: event.NewText("/w"),
+	})
 	o.must(&commands.ResolvePolicy{Policy: policy(4)})
 	return o
 }
@@ -117,8 +119,10 @@ func (o *owner) do(c commands.Command) commands.Decision {
 		}
 		return d
 	}
-	commit := &journal.Commit{Number: stamp.Commit, Run: o.run, At: o.at, Texts: texts,
-		Command: journal.Command{ID: stamp.Command, Type: rule.Type, Version: rule.Version, Actor: "user", Payload: body}}
+	commit := &journal.Commit{
+		Number: stamp.Commit, Run: o.run, At: o.at, Texts: texts,
+		Command: journal.Command{ID: stamp.Command, Type: rule.Type, Version: rule.Version, Actor: "user", Payload: body},
+	}
 	encoder := event.NewEncoder()
 	for _, e := range d.Events {
 		b, err := encoder.Encode(e, texts)
@@ -222,8 +226,10 @@ type ledger struct {
 
 func newLedger() ledger {
 	m := func() map[string]int { return map[string]int{} }
-	return ledger{admitted: m(), applied: m(), settled: m(), closed: m(), started: m(),
-		inTurn: map[string]string{}, requested: map[string]string{}, completed: map[string]bool{}}
+	return ledger{
+		admitted: m(), applied: m(), settled: m(), closed: m(), started: m(),
+		inTurn: map[string]string{}, requested: map[string]string{}, completed: map[string]bool{},
+	}
 }
 
 func (l *ledger) open() (calls []string) {

@@ -147,7 +147,8 @@ func actions(o *owner) map[string]func(*rapid.T) {
 		"settle": func(t *rapid.T) {
 			id, n := anyCall(t, o)
 			c := &commands.SettleCall{ID: id, Attempt: n, Text: text(t), Outcome: rapid.SampledFrom([]event.Outcome{
-				event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled, event.OutcomeUncertain, "start"}).Draw(t, "outcome")}
+				event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled, event.OutcomeUncertain, "start",
+			}).Draw(t, "outcome")}
 			if rapid.Bool().Draw(t, "file") {
 				c.Files = []event.File{{Path: event.NewText("/w/a"), Change: rapid.SampledFrom([]event.Change{event.ChangeRead, event.ChangeModify, event.ChangeDelete}).Draw(t, "change")}}
 			}
@@ -159,7 +160,8 @@ func actions(o *owner) map[string]func(*rapid.T) {
 				id = wrong(t, p[0].ID)
 			}
 			o.do(&commands.AnswerPermission{Permission: id, Verdict: rapid.SampledFrom([]event.Verdict{
-				event.VerdictAllow, event.VerdictAllow, event.VerdictReject, event.VerdictCancelled, event.VerdictUnrecognized}).Draw(t, "verdict")})
+				event.VerdictAllow, event.VerdictAllow, event.VerdictReject, event.VerdictCancelled, event.VerdictUnrecognized,
+			}).Draw(t, "verdict")})
 		},
 		"cancel": func(t *rapid.T) {
 			c := &commands.CancelTurn{Source: "user"}

@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"syscall"
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+	"golang.org/x/sys/unix"
 )
 
 // Append makes all the commits durable in one transaction. It sets their Number, Prev and Hash. Its errors are
-// [Invalid], [NotAppended], ErrUnknownOutcome, ErrReadOnly and ErrRedacted.
+// [Invalid], [NotAppended], [Removed], ErrUnknownOutcome, ErrReadOnly and ErrRedacted.
 func (f *File) Append(commits []*Commit) error {
 	switch {
 	case f.readOnly:
@@ -29,6 +31,10 @@ func (f *File) Append(commits []*Commit) error {
 	}
 	if err := f.at(PointBeforeAppend); err != nil {
 		return &NotAppended{err}
+	}
+	if removed(f.handle) {
+		f.broken = true
+		return &Removed{f.path}
 	}
 	salt, head, lastAt, err := f.prepare(commits)
 	if err != nil {
@@ -198,6 +204,13 @@ func (f *File) put(tx *bolt.Tx, commits []*Commit) error {
 func (f *File) unchanged(before meta) bool {
 	now, err := readMetas(f.handle, f.path)
 	return err == nil && now == before
+}
+
+// removed says that no name leads to the file any more. What is written to it goes with the last handle, so it must not be
+// acknowledged. A file that was only moved is as good as before.
+func removed(f *os.File) bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
 // isSync recognizes a failed sync: what the kernel took, it may have dropped since, and nothing shows it any more.

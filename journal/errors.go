@@ -84,6 +84,17 @@ func (e *NotAppended) Error() string {
 
 func (e *NotAppended) Unwrap() error { return e.Cause }
 
+// Removed says that the journal's file was removed while it was open. Nothing was written, and nothing more can be: it is
+// [ErrUnknownOutcome] too, since what was acknowledged before may be gone.
+type Removed struct{ File string }
+
+func (e *Removed) Error() string {
+	return fmt.Sprintf("journal %s was removed while the session was open: nothing more can be saved in it; go on in a new session", e.File)
+}
+
+// Is makes Removed a kind of ErrUnknownOutcome.
+func (e *Removed) Is(target error) bool { return target == ErrUnknownOutcome }
+
 // Invalid says that a commit may not be appended as it is. It is a defect of the caller; nothing was written.
 type Invalid struct {
 	Commit uint64 // the number that it would have had

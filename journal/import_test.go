@@ -128,9 +128,17 @@ func TestImportTakesAnotherSpelling(t *testing.T) {
 	}
 }
 
-// spec: D193
-func TestImportRefusesWhatDisagrees(t *testing.T) {
-	out := string(exported(t, aHistory(t), ExportOptions{}))
+// badExport is an export that somebody changed.
+type badExport struct {
+	name, export string
+	line         int
+	field        string
+}
+
+// spelled are those that JSON.parse cannot tell from good ones.
+var spelled = []string{"command version", "a field twice", "raw twice"}
+
+func badExports(t *testing.T, out string) []badExport {
 	lines := strings.SplitAfter(strings.TrimSuffix(out, "\n"), "\n")
 	second := lines[1]
 	with := func(old, new string) string {
@@ -149,11 +157,7 @@ func TestImportRefusesWhatDisagrees(t *testing.T) {
 		raw[at] ^= 1
 		return strings.Join([]string{lines[0], second[:rawAt] + base64.StdEncoding.EncodeToString(raw) + "\"}\n", lines[2]}, "")
 	}
-	cases := []struct {
-		name, export string
-		line         int
-		field        string
-	}{
+	return []badExport{
 		{"number", with(`"number":2`, `"number":3`), 2, "number"},
 		{"hash", with(`"hash":"`, `"hash":"00`), 2, "hash"},
 		{"prev", with(`"prev":"`, `"prev":"0`), 2, "prev"},
@@ -197,7 +201,13 @@ func TestImportRefusesWhatDisagrees(t *testing.T) {
 		{"deep", strings.Repeat("[", 1<<20), 1, ""},
 		{"deep member", `{"x":` + strings.Repeat("[", 1<<20), 1, ""},
 	}
-	for _, c := range cases {
+}
+
+// spec: D193
+func TestImportRefusesWhatDisagrees(t *testing.T) {
+	out := string(exported(t, aHistory(t), ExportOptions{}))
+	lines := strings.SplitAfter(out, "\n")
+	for _, c := range badExports(t, out) {
 		for _, folder := range []bool{false, true} {
 			dir := t.TempDir()
 			_, err := importTo(strings.NewReader(c.export), filepath.Join(dir, "x.zuno"), Hash{}, folder)

@@ -168,4 +168,3 @@ func (op operation) apply(b []byte) []byte {
 	}
 	return b
 }
-

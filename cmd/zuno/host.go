@@ -16,6 +16,7 @@ import (
 	"zuno/internal/live"
 	"zuno/internal/model"
 	"zuno/internal/model/scripted"
+	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/tools"
 	"zuno/tools/files"
@@ -47,6 +48,9 @@ func (g *globals) process(c circumstances) (*process, error) {
 	if g.TestClockSeed != 0 {
 		p.clock, p.ids = newTestClock(), newSeededIDs(g.TestClockSeed)
 		build = func() string { return "test" }
+	}
+	if name := journal.NetworkFS(dirs.Data); name != "" {
+		p.log.Warn("the data folder lies on a network file system, whose locks and syncs may not hold: set ZUNO_DATA_DIR to a local folder", "folder", dirs.Data, "type", name)
 	}
 	registry := tools.NewRegistry()
 	files.Register(registry)

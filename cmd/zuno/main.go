@@ -30,6 +30,7 @@ type cli struct {
 	Session sessionCmd `cmd:"" help:"List and show sessions."`
 	Journal journalCmd `cmd:"" help:"Show, verify and export journals."`
 	Replay  replayCmd  `cmd:"" help:"Fold a session's journal again and print what was true."`
+	Explain explainCmd `cmd:"" help:"Explain in plain words how a call, an input, a turn or the gate came about."`
 }
 
 // globals are the options of every command.

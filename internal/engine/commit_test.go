@@ -96,7 +96,7 @@ func TestGroupCommit(t *testing.T) {
 	}()
 	within(t, "eight writers in the queue", queued)
 	read := make(chan uint64, 1)
-	go x.view(func(v *projections.View) { read <- v.Number })
+	go func() { _ = x.Read(func(v *projections.View) { read <- v.Number }) }()
 	if x.Head() != old {
 		t.Error("the head moved before the append returned")
 	}
@@ -326,8 +326,10 @@ func TestStampNeverFalls(t *testing.T) {
 func badEvent(x *session) commands.Command {
 	// A turn that exists only for the decision: the fold of a refolded view does not know it.
 	x.view(func(v *projections.View) {
-		v.Root.Turns.Active = &projections.Turn{ID: "turn_forged", State: lifecycle.Turn.Initial, Run: v.Run.ID, Cancelling: false,
-			Request: &projections.Request{ID: "req_forged", Attempt: 1, Open: false, Number: 1}}
+		v.Root.Turns.Active = &projections.Turn{
+			ID: "turn_forged", State: lifecycle.Turn.Initial, Run: v.Run.ID, Cancelling: false,
+			Request: &projections.Request{ID: "req_forged", Attempt: 1, Open: false, Number: 1},
+		}
 		v.Root.Execution.State = lifecycle.Execution.State("paused")
 		v.Root.Calls.Open = append(v.Root.Calls.Open, &projections.Call{ID: "call_forged", Turn: "turn_forged", State: lifecycle.Call.State("asking"), Permission: event.Allow})
 		v.Root.Permissions.Pending = append(v.Root.Permissions.Pending, &projections.Permission{ID: "perm_forged", Call: "call_other"})

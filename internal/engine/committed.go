@@ -30,8 +30,10 @@ type Recorded struct {
 
 // Decode brings a raw commit into this form. Event types of older versions are raised. Sequence is left 0.
 func Decode(c *journal.Raw) (*Committed, error) {
-	out := &Committed{Number: c.Number, Hash: c.Hash, At: c.At, Cause: c.Cause, Command: string(c.Command.ID),
-		Type: string(c.Command.Type), Actor: string(c.Command.Actor), Events: make([]Recorded, 0, len(c.Events))}
+	out := &Committed{
+		Number: c.Number, Hash: c.Hash, At: c.At, Cause: c.Cause, Command: string(c.Command.ID),
+		Type: string(c.Command.Type), Actor: string(c.Command.Actor), Events: make([]Recorded, 0, len(c.Events)),
+	}
 	for i := range c.Events {
 		e := &c.Events[i]
 		if err := out.add(i, e.Stream, e.Type, e.Payload, c.Texts, c.Body); err != nil {
@@ -42,8 +44,10 @@ func Decode(c *journal.Raw) (*Committed, error) {
 }
 
 func fromCommit(c *journal.Commit) (*Committed, error) {
-	out := &Committed{Number: c.Number, Hash: c.Hash, At: c.At, Cause: c.Cause, Command: c.Command.ID,
-		Type: c.Command.Type, Actor: c.Command.Actor, Events: make([]Recorded, 0, len(c.Events))}
+	out := &Committed{
+		Number: c.Number, Hash: c.Hash, At: c.At, Cause: c.Cause, Command: c.Command.ID,
+		Type: c.Command.Type, Actor: c.Command.Actor, Events: make([]Recorded, 0, len(c.Events)),
+	}
 	var entries []journal.TextEntry
 	body := func(i int) ([]byte, error) { return c.Texts.Bodies[i], nil }
 	if c.Texts != nil {

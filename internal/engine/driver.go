@@ -132,8 +132,10 @@ func (s *Session) leftOpen(st Step) commands.Command {
 	switch t := root.Turns.Active; st.Kind {
 	case StepRequest:
 		if t != nil && t.Request != nil && t.Request.Open && requestStep(t, t.Request.Number, t.Request.Attempt, true).Key == st.Key {
-			return &commands.FailRequest{Request: t.Request.ID, Attempt: t.Request.Attempt, Fault: event.Failure{Code: "internal",
-				Reason: event.NewText("the request ended in an unexpected way; the log says more")}}
+			return &commands.FailRequest{Request: t.Request.ID, Attempt: t.Request.Attempt, Fault: event.Failure{
+				Code:   "internal",
+				Reason: event.NewText("the request ended in an unexpected way; the log says more"),
+			}}
 		}
 	case StepAsk:
 		if p := root.Permissions.Of(st.Call); p != nil {

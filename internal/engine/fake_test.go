@@ -213,11 +213,15 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	b := &bench{t: t, clock: newFakeClock(), ids: &fakeIDs{}, provider: &fakeProvider{make(chan *fakeStream, 100), make(chan struct{})}, runs: make(chan *fakeRun, 100), free: 1 << 20}
 	b.registry = b.tools("")
-	b.set = &Settings{Worktree: "/w", Provider: b.provider, Sections: []event.SectionResolved{{ID: "kernel", Text: event.NewText("You are a test.")}},
-		Policy: fakePolicy()}
-	b.options = Options{Data: t.TempDir(), Build: func() string { return "test" }, Clock: b.clock, IDs: b.ids,
+	b.set = &Settings{
+		Worktree: "/w", Provider: b.provider, Sections: []event.SectionResolved{{ID: "kernel", Text: event.NewText("You are a test.")}},
+		Policy: fakePolicy(),
+	}
+	b.options = Options{
+		Data: t.TempDir(), Build: func() string { return "test" }, Clock: b.clock, IDs: b.ids,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Settings: func(string) (*Settings, error) { return b.set, nil },
-		FreeMiB: func(string) uint64 { return b.free }}
+		FreeMiB: func(string) uint64 { return b.free },
+	}
 	b.rebuild()
 	t.Cleanup(b.end)
 	return b
@@ -234,8 +238,10 @@ func (b *bench) end() {
 
 // fakePolicy lets everything run but asks, which asks.
 func fakePolicy() event.Policy {
-	return event.Policy{Agent: "build", Mode: event.ModeStandard, Concurrency: 3, Model: event.ModelChoice{Provider: "p", Name: "m"},
-		Rules: []event.Rule{{Tool: "*", Action: event.Allow}, {Tool: "asks", Action: event.Ask}}}
+	return event.Policy{
+		Agent: "build", Mode: event.ModeStandard, Concurrency: 3, Model: event.ModelChoice{Provider: "p", Name: "m"},
+		Rules: []event.Rule{{Tool: "*", Action: event.Allow}, {Tool: "asks", Action: event.Ask}},
+	}
 }
 
 // rebuild makes the host anew, as a new process would.
@@ -257,7 +263,8 @@ func (b *bench) tools(note string) *tools.Registry {
 		} else if b.swapped {
 			d = event.Declaration{Effect: event.ReadOnly, Replay: event.ReplaySafe, Concurrency: event.ParallelSafe}
 		}
-		tools.Register(r, tools.Spec[fakeArgs]{Name: name, Description: "A fake." + note, Declaration: d,
+		tools.Register(r, tools.Spec[fakeArgs]{
+			Name: name, Description: "A fake." + note, Declaration: d,
 			Prepare: func(_ tools.Where, a fakeArgs) (tools.Prepared, *tools.Blocked) {
 				return tools.Prepared{Title: name, Kind: "other", Run: func(ctx context.Context, env tools.Env) tools.Result {
 					run := &fakeRun{ctx, name, a.N, env, make(chan func() tools.Result, 1)}
@@ -269,7 +276,8 @@ func (b *bench) tools(note string) *tools.Registry {
 						return tools.Result{Outcome: tools.Failed}
 					}
 				}}, nil
-			}})
+			},
+		})
 	}
 	return r
 }

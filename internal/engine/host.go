@@ -44,8 +44,10 @@ type Host struct {
 
 // NewHost makes a host. Nothing is touched on disk.
 func NewHost(o Options) *Host {
-	h := &Host{data: o.Data, build: o.Build, clock: o.Clock, ids: o.IDs, tools: o.Tools, log: o.Log, settings: o.Settings,
-		freeMiB: o.FreeMiB, sockets: o.Sockets, fault: o.Fault, unfenced: o.Unfenced, sessions: map[string]*Session{}, opening: map[string]chan struct{}{}}
+	h := &Host{
+		data: o.Data, build: o.Build, clock: o.Clock, ids: o.IDs, tools: o.Tools, log: o.Log, settings: o.Settings,
+		freeMiB: o.FreeMiB, sockets: o.Sockets, fault: o.Fault, unfenced: o.Unfenced, sessions: map[string]*Session{}, opening: map[string]chan struct{}{},
+	}
 	h.catalogue = sync.OnceValue(func() map[string]tools.Entry {
 		m := map[string]tools.Entry{}
 		for _, e := range h.tools.Catalogue() {
@@ -126,8 +128,10 @@ func (h *Host) Create(id, cwd string, set *Settings, o Observer, commandID, acto
 	if o != nil {
 		s.observers = []Observer{o}
 	}
-	out, err := s.startRun(&commands.OpenSession{Salt: event.NewText(string(s.salt)), Run: s.run.String(), Build: h.build(), Session: id, Installation: installation,
-		Cwd: event.NewText(cwd), Worktree: event.NewText(set.Worktree)}, &firstCommand{commandID, actor, first})
+	out, err := s.startRun(&commands.OpenSession{
+		Salt: event.NewText(string(s.salt)), Run: s.run.String(), Build: h.build(), Session: id, Installation: installation,
+		Cwd: event.NewText(cwd), Worktree: event.NewText(set.Worktree),
+	}, &firstCommand{commandID, actor, first})
 	if err != nil {
 		_ = s.log.Close()
 		if !errors.Is(err, journal.ErrUnknownOutcome) { // nothing was accepted: the panel is as unused as before
@@ -147,8 +151,10 @@ type firstCommand struct {
 }
 
 func (h *Host) newSession(id, cwd string, set *Settings) *Session {
-	return &Session{ID: id, Cwd: cwd, host: h, settings: set, dir: filepath.Join(h.SessionsDir(), id), queue: make(chan *request, maxBatch),
-		stopped: make(chan struct{}), encoder: event.NewEncoder(), running: map[string]*effect{}, refused: map[string]uint64{}, prepared: map[string]*tools.Prepared{}}
+	return &Session{
+		ID: id, Cwd: cwd, host: h, settings: set, dir: filepath.Join(h.SessionsDir(), id), queue: make(chan *request, maxBatch),
+		stopped: make(chan struct{}), encoder: event.NewEncoder(), running: map[string]*effect{}, refused: map[string]uint64{}, prepared: map[string]*tools.Prepared{},
+	}
 }
 
 // startRun begins a run: its commands are queued before the owner starts, so that they share one transaction.
@@ -199,8 +205,10 @@ func (s *Session) startRun(open *commands.OpenSession, first *firstCommand) (Out
 func (s *Session) context() *commands.ResolveContext {
 	c := &commands.ResolveContext{Sections: s.settings.Sections}
 	for _, t := range s.host.tools.Catalogue() {
-		c.Tools = append(c.Tools, event.ToolEntry{Name: t.Name, Description: event.NewText(t.Description), Schema: event.NewText(string(t.Schema)),
-			SchemaDigest: t.SchemaDigest, Declaration: t.Declaration})
+		c.Tools = append(c.Tools, event.ToolEntry{
+			Name: t.Name, Description: event.NewText(t.Description), Schema: event.NewText(string(t.Schema)),
+			SchemaDigest: t.SchemaDigest, Declaration: t.Declaration,
+		})
 	}
 	return c
 }

@@ -239,8 +239,10 @@ func TestWhatMayNotBeContinued(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = f.Append([]*journal.Commit{{At: b.clock.Now(), Texts: texts, Command: journal.Command{ID: "forged", Type: "test.forged", Version: 1, Actor: "test", Payload: []byte{0x80}},
-			Events: []journal.Event{{Stream: 1, Type: typ, Payload: body}}}})
+		err = f.Append([]*journal.Commit{{
+			At: b.clock.Now(), Texts: texts, Command: journal.Command{ID: "forged", Type: "test.forged", Version: 1, Actor: "test", Payload: []byte{0x80}},
+			Events: []journal.Event{{Stream: 1, Type: typ, Payload: body}},
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -128,8 +128,10 @@ func (s *Session) decide(r *request, waiting []*journal.Commit) (c *journal.Comm
 	if d.Refusal != nil && len(d.Events) == 0 {
 		return nil, answer{err: d.Refusal}, nil
 	}
-	c = &journal.Commit{Number: number, Run: s.run, At: at, Cause: r.cause, Texts: r.texts,
-		Command: journal.Command{ID: r.id, Type: r.typ, Version: r.version, Actor: r.actor, Payload: r.body}}
+	c = &journal.Commit{
+		Number: number, Run: s.run, At: at, Cause: r.cause, Texts: r.texts,
+		Command: journal.Command{ID: r.id, Type: r.typ, Version: r.version, Actor: r.actor, Payload: r.body},
+	}
 	for _, p := range d.Events {
 		payload, err := s.encoder.Encode(p, c.Texts)
 		if err != nil {

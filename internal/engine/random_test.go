@@ -158,12 +158,16 @@ func randomSession(t *testing.T, r *rand.Rand, seen map[string]int) {
 	}()
 	b.set.Provider = w
 	b.registry = tools.NewRegistry()
-	for name, d := range map[string]event.Declaration{"never": {}, "asks": {}, "par": {Concurrency: event.ParallelSafe},
-		"safe": {Effect: event.ReadOnly, Replay: event.ReplaySafe, Concurrency: event.ParallelSafe}} {
-		tools.Register(b.registry, tools.Spec[fakeArgs]{Name: name, Description: "A fake.", Declaration: d,
+	for name, d := range map[string]event.Declaration{
+		"never": {}, "asks": {}, "par": {Concurrency: event.ParallelSafe},
+		"safe": {Effect: event.ReadOnly, Replay: event.ReplaySafe, Concurrency: event.ParallelSafe},
+	} {
+		tools.Register(b.registry, tools.Spec[fakeArgs]{
+			Name: name, Description: "A fake.", Declaration: d,
 			Prepare: func(tools.Where, fakeArgs) (tools.Prepared, *tools.Blocked) {
 				return tools.Prepared{Kind: "other", Run: func(ctx context.Context, env tools.Env) tools.Result { return w.run(ctx, env.CallID) }}, nil
-			}})
+			},
+		})
 	}
 	b.rebuild()
 	x := b.session()
@@ -175,7 +179,8 @@ func randomSession(t *testing.T, r *rand.Rand, seen map[string]int) {
 	for range 40 {
 		if r.IntN(3) > 0 { // let something happen
 			rest := make(chan struct{})
-			go func() { _ = x.Idle(t.Context()); close(rest) }()
+			s := x.Session
+			go func() { _ = s.Idle(t.Context()); close(rest) }()
 			select {
 			case <-x.obs.news:
 			case <-rest:

@@ -337,8 +337,10 @@ func TestEveryPrefixOfAJournalRecovers(t *testing.T) {
 				}
 				texts.Add(body)
 			}
-			c := &journal.Commit{Run: r.Run, At: r.At, Cause: r.Cause, Texts: texts, Command: journal.Command{ID: string(r.Command.ID), Type: string(r.Command.Type),
-				Version: r.Command.Version, Actor: string(r.Command.Actor), Payload: r.Command.Payload}}
+			c := &journal.Commit{Run: r.Run, At: r.At, Cause: r.Cause, Texts: texts, Command: journal.Command{
+				ID: string(r.Command.ID), Type: string(r.Command.Type),
+				Version: r.Command.Version, Actor: string(r.Command.Actor), Payload: r.Command.Payload,
+			}}
 			for _, e := range r.Events {
 				c.Events = append(c.Events, journal.Event{Stream: e.Stream, Type: string(e.Type), Payload: e.Payload})
 			}

@@ -42,15 +42,19 @@ func (s *Session) performRequest(e *effect) {
 	parts := shown.end()
 	switch {
 	case err == nil:
-		_ = s.report(e, "complete", o.Commit, &commands.CompleteResponse{Request: started.ID, Attempt: started.Attempt, Finish: resp.Finish,
-			Usage: event.Usage(resp.Usage), Parts: parts, Calls: s.resolveCalls(started, policy, resp.Calls), Entry: resp.Entry, Conditional: resp.Conditional})
+		_ = s.report(e, "complete", o.Commit, &commands.CompleteResponse{
+			Request: started.ID, Attempt: started.Attempt, Finish: resp.Finish,
+			Usage: event.Usage(resp.Usage), Parts: parts, Calls: s.resolveCalls(started, policy, resp.Calls), Entry: resp.Entry, Conditional: resp.Conditional,
+		})
 	case e.ctx.Err() != nil:
 		var cut *model.Cut
 		if errors.As(err, &cut) && cut.Entry != 0 {
 			shown.entry, shown.conditional = cut.Entry, cut.Conditional
 		}
-		_ = s.report(e, "cut", o.Commit, &commands.CutResponse{Request: started.ID, Attempt: started.Attempt, Reason: event.CutCancelled, Parts: parts, Calls: shown.cards,
-			Entry: shown.entry, Conditional: shown.conditional})
+		_ = s.report(e, "cut", o.Commit, &commands.CutResponse{
+			Request: started.ID, Attempt: started.Attempt, Reason: event.CutCancelled, Parts: parts, Calls: shown.cards,
+			Entry: shown.entry, Conditional: shown.conditional,
+		})
 	default:
 		s.reportFailure(e, o.Commit, started, parts, shown.cards, err)
 	}
@@ -100,8 +104,10 @@ func (s *Session) contextResolved(r *request) {
 func (s *Session) reportFailure(e *effect, cause uint64, r *event.RequestStarted, parts []commands.Part, cards []event.CutCall, err error) {
 	var cut *model.Cut
 	if errors.As(err, &cut) {
-		_ = s.report(e, "cut", cause, &commands.CutResponse{Request: r.ID, Attempt: r.Attempt, Reason: event.CutStream,
-			Detail: event.NewText(cut.Reason), Parts: parts, Calls: cards, Entry: cut.Entry, Conditional: cut.Conditional})
+		_ = s.report(e, "cut", cause, &commands.CutResponse{
+			Request: r.ID, Attempt: r.Attempt, Reason: event.CutStream,
+			Detail: event.NewText(cut.Reason), Parts: parts, Calls: cards, Entry: cut.Entry, Conditional: cut.Conditional,
+		})
 		return
 	}
 	var failure *model.Error
@@ -109,8 +115,10 @@ func (s *Session) reportFailure(e *effect, cause uint64, r *event.RequestStarted
 		failure = &model.Error{Code: "provider", Reason: err.Error()}
 	}
 	if len(parts) > 0 || len(cards) > 0 { // something was shown: the attempt is closed as a cut that says why
-		_ = s.report(e, "cut", cause, &commands.CutResponse{Request: r.ID, Attempt: r.Attempt, Reason: event.CutStream,
-			Detail: event.NewText(failure.Error()), Parts: parts, Calls: cards, Entry: failure.Entry, Conditional: failure.Conditional})
+		_ = s.report(e, "cut", cause, &commands.CutResponse{
+			Request: r.ID, Attempt: r.Attempt, Reason: event.CutStream,
+			Detail: event.NewText(failure.Error()), Parts: parts, Calls: cards, Entry: failure.Entry, Conditional: failure.Conditional,
+		})
 		return
 	}
 	_ = s.report(e, "fail", cause, failed(r, failure))
@@ -121,8 +129,10 @@ func failed(r *event.RequestStarted, f *model.Error) *commands.FailRequest {
 	if code == "" {
 		code = "provider"
 	}
-	return &commands.FailRequest{Request: r.ID, Attempt: r.Attempt, Entry: f.Entry, Conditional: f.Conditional, RetryAfterMS: uint64(max(f.RetryAfter.Milliseconds(), 0)),
-		Fault: event.Failure{Code: code, Status: uint64(max(f.Status, 0)), RequestID: f.RequestID, Reason: event.NewText(f.Error())}}
+	return &commands.FailRequest{
+		Request: r.ID, Attempt: r.Attempt, Entry: f.Entry, Conditional: f.Conditional, RetryAfterMS: uint64(max(f.RetryAfter.Milliseconds(), 0)),
+		Fault: event.Failure{Code: code, Status: uint64(max(f.Status, 0)), RequestID: f.RequestID, Reason: event.NewText(f.Error())},
+	}
 }
 
 // resolveCalls finds the facts about each call, in the model's order: is there such a tool, are its arguments valid, what
@@ -130,8 +140,10 @@ func failed(r *event.RequestStarted, f *model.Error) *commands.FailRequest {
 func (s *Session) resolveCalls(r *event.RequestStarted, policy event.Policy, calls []model.Call) []commands.ResolvedCall {
 	out := make([]commands.ResolvedCall, 0, len(calls))
 	for i, c := range calls {
-		rc := commands.ResolvedCall{ID: callID(r, i), Tool: c.Tool, Provider: c.ID, Args: event.NewText(c.Args),
-			Kind: "other", Title: event.NewText(c.Tool), Declaration: event.Declaration{}.WithDefaults()}
+		rc := commands.ResolvedCall{
+			ID: callID(r, i), Tool: c.Tool, Provider: c.ID, Args: event.NewText(c.Args),
+			Kind: "other", Title: event.NewText(c.Tool), Declaration: event.Declaration{}.WithDefaults(),
+		}
 		if t, ok := s.host.entry(c.Tool); ok {
 			rc.Declaration = t.Declaration
 		}
@@ -185,8 +197,10 @@ func find[T event.Payload](events []event.Payload) (found T) {
 
 // env is what a call knows of its session.
 func (s *Session) env(call string) tools.Env {
-	return tools.Env{Cwd: s.Cwd, Worktree: s.settings.Worktree, OutDir: s.outDir(), CallID: call, Environ: s.settings.Environ,
-		LastRead: s.lastRead, Progress: func(b []byte) { s.live(Live{Kind: LiveOutput, Call: call, Text: string(b)}) }}
+	return tools.Env{
+		Cwd: s.Cwd, Worktree: s.settings.Worktree, OutDir: s.outDir(), CallID: call, Environ: s.settings.Environ,
+		LastRead: s.lastRead, Progress: func(b []byte) { s.live(Live{Kind: LiveOutput, Call: call, Text: string(b)}) },
+	}
 }
 
 func (s *Session) lastRead(path string) (digest [32]byte, ok bool) {
@@ -278,8 +292,10 @@ func (s *Session) runTool(ctx context.Context, p *tools.Prepared, id string) (r 
 }
 
 func settlement(r *tools.Result) event.CallSettled {
-	e := event.CallSettled{Outcome: event.Outcome(r.Outcome), Class: r.Class, Text: event.NewText(r.Text), OutBytes: r.OutputSize,
-		Output: event.OptionalText(r.Output), Raw: event.OptionalText(string(r.Raw))}
+	e := event.CallSettled{
+		Outcome: event.Outcome(r.Outcome), Class: r.Class, Text: event.NewText(r.Text), OutBytes: r.OutputSize,
+		Output: event.OptionalText(r.Output), Raw: event.OptionalText(string(r.Raw)),
+	}
 	for _, f := range r.Files {
 		ef := event.File{Path: event.NewText(f.Path), Change: event.Change(f.Change), Digest: f.Digest, Size: f.Size, Diff: f.HasDiff}
 		if f.Resolved != "" && f.Resolved != f.Path {

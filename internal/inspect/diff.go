@@ -57,6 +57,10 @@ func diff(a, b *node) (out []Change) {
 func walkDiff(path string, a, b *node, out *[]Change) {
 	switch {
 	case a == nil && b == nil:
+	case a == nil && b.kind == kindArray: // an empty list is left out
+		diffItems(path, &node{kind: kindArray}, b, out)
+	case b == nil && a.kind == kindArray:
+		diffItems(path, a, &node{kind: kindArray}, out)
 	case a == nil || b == nil || a.kind != b.kind:
 		*out = append(*out, Change{path, a, b})
 	case a.kind == kindObject:

@@ -75,9 +75,6 @@ func (s *scriptWriter) doubt(format string, a ...any) {
 }
 
 func (s *scriptWriter) event(commit uint64, p event.Payload) error {
-	if _, ok := p.(*event.CallRequested); !ok {
-		s.complete()
-	}
 	switch e := p.(type) {
 	case *event.RequestStarted:
 		s.left() // of a run that died

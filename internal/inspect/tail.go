@@ -23,7 +23,7 @@ type TailOptions struct {
 // from outside: below the commit that caused it. With Follow it ends with ctx, which is no error.
 func Tail(ctx context.Context, path string, w io.Writer, o TailOptions) error {
 	t := &tailer{out: bufio.NewWriter(w), most: o.Most}
-	f := fileFeed{path}
+	f := &fileFeed{path: path}
 	if err := t.look(f); err != nil || !o.Follow {
 		return err
 	}
@@ -43,10 +43,13 @@ type feed interface {
 }
 
 // fileFeed reads the journal anew at each look, so that nobody waits for who follows.
-type fileFeed struct{ path string }
+type fileFeed struct {
+	path   string
+	looked bool
+}
 
-func (f fileFeed) Lines(from uint64, fn func(*node) error) error {
-	file, err := openAny(f.path)
+func (f *fileFeed) Lines(from uint64, fn func(*node) error) error {
+	file, err := f.open()
 	if err != nil {
 		return unwrapped(err)
 	}
@@ -56,7 +59,17 @@ func (f fileFeed) Lines(from uint64, fn func(*node) error) error {
 	return errors.Join(linesFrom(file, from, fn), file.Close())
 }
 
-func (f fileFeed) Follow(ctx context.Context, fn func() error) error {
+// open tells of an owner the first time only.
+func (f *fileFeed) open() (*journal.File, error) {
+	if !f.looked {
+		f.looked = true
+		return open(f.path, nothing)
+	}
+	file, _, err := live.Open(journal.Inspection{Path: f.path, Fold: nothing})
+	return file, err
+}
+
+func (f *fileFeed) Follow(ctx context.Context, fn func() error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	err := live.Follow(ctx, f.path, func(journal.Head) {
@@ -68,16 +81,6 @@ func (f fileFeed) Follow(ctx context.Context, fn func() error) error {
 		return err
 	}
 	return unwrapped(err)
-}
-
-// openAny is open of a journal that may have an owner.
-func openAny(path string) (*journal.File, error) {
-	file, err := open(path, nothing)
-	var used *journal.InUse
-	if errors.As(err, &used) {
-		file, _, err = live.Open(journal.Inspection{Path: path, Fold: nothing})
-	}
-	return file, err
 }
 
 // linesFrom gives the commits of a journal from that number on, as export shows them.

@@ -113,7 +113,9 @@ type viewField struct {
 	typ   reflect.Type
 }
 
-func (f *viewField) String() string { return strings.Join(append([]string{f.view.name}, f.names...), ".") }
+func (f *viewField) String() string {
+	return strings.Join(append([]string{f.view.name}, f.names...), ".")
+}
 
 var marshaler = reflect.TypeFor[encoding.TextMarshaler]()
 
@@ -230,7 +232,7 @@ func nearNames(all []viewField, path string) string {
 		if len(wanted) > 1 && len(have) > 1 {
 			far += distance(wanted[len(wanted)-2], have[len(have)-2])
 		}
-		if far <= farthest {
+		if far <= min(farthest, len(wanted[len(wanted)-1])/2) {
 			list = append(list, near{x.String(), far})
 		}
 	}

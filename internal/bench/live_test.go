@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"zuno/internal/live"
+	"zuno/journal"
+)
+
+// BenchmarkAppendWhileInspected: the 99th percentile of an append to a session of 100,000 events while another process
+// reads all of it through its owner, again and again, against that without.
+//
+// spec: D209
+func BenchmarkAppendWhileInspected(b *testing.B) {
+	zuno, _ := binaries(b)
+	dir := fill(b, 100_000)
+	var at int64
+	f, err := journal.Open(dir, journal.Options{Started: time.Now()}, func(c *journal.Raw) error { at = c.At; return nil })
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	s, err := live.Serve(f, live.Folders(func(string) string { return b.TempDir() }))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	payload := append([]byte{0xc5, 1024 >> 8, 0}, make([]byte, 1024)...)
+	appends := func(n int) (took []time.Duration) {
+		for range n {
+			at++
+			c := &journal.Commit{At: at, Command: journal.Command{ID: "bench:" + time.UnixMilli(at).String(), Type: "bench", Version: 1, Actor: "bench", Payload: payload}, Events: []journal.Event{{Stream: 1, Type: "bench.1", Payload: payload}}}
+			t := time.Now()
+			if err := f.Append([]*journal.Commit{c}); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(t))
+			s.Committed(f.Head())
+		}
+		return took
+	}
+	appends(100)
+	var with, without []time.Duration
+	inspections := 0
+	for b.Loop() {
+		for range 10 {
+			without = append(without, appends(200)...)
+			ctx, stop := context.WithCancel(context.Background())
+			done := make(chan error)
+			began := make(chan struct{})
+			go func() { done <- inspect(ctx, zuno, dir, began, &inspections) }()
+			<-began
+			with = append(with, appends(200)...)
+			stop()
+			if err := <-done; err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	if inspections == 0 {
+		b.Fatal("nothing was inspected")
+	}
+	p99 := func(d []time.Duration) time.Duration { slices.Sort(d); return d[len(d)*99/100] }
+	b.ReportMetric(float64(p99(with))/float64(p99(without)), "ratio")
+	b.ReportMetric(2, "limit")
+	b.ReportMetric(float64(p99(with).Microseconds())/1000, "ms")
+	b.ReportMetric(float64(p99(without).Microseconds())/1000, "ms-without")
+	b.ReportMetric(float64(median(with))/float64(median(without)), "ratio-median")
+	b.ReportMetric(float64(inspections), "inspections")
+}
+
+// inspect reads the session again and again until ctx ends.
+func inspect(ctx context.Context, zuno, dir string, began chan struct{}, count *int) error {
+	for first := true; ctx.Err() == nil; first = false {
+		cmd := exec.CommandContext(ctx, zuno, "journal", "verify", dir)
+		cmd.Env = []string{"HOME=" + dir, "TMPDIR=" + os.TempDir(), "ZUNO_DATA_DIR=" + filepath.Dir(dir)}
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		err := cmd.Start()
+		if first {
+			close(began)
+		}
+		if err == nil {
+			err = cmd.Wait()
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil || !bytes.Contains(errs.Bytes(), []byte("through its owner")) {
+			return errors.Join(err, errors.New(errs.String()))
+		}
+		*count++
+	}
+	return nil
+}
