@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"zuno/acp/schema"
 	"zuno/internal/engine"
@@ -21,14 +22,12 @@ type Projector struct {
 	cards  map[string]*card
 
 	request string
-	attempt uint64
-	shown   map[event.PartKind]int // bytes of the attempt that were shown
-	known   map[event.PartKind]int // bytes of it that are committed
+	flow    engine.Flow
 }
 
 // NewProjector sends the updates that it makes through send.
 func NewProjector(send func(schema.SessionUpdate)) *Projector {
-	return &Projector{send: send, cards: map[string]*card{}, shown: map[event.PartKind]int{}, known: map[event.PartKind]int{}}
+	return &Projector{send: send, cards: map[string]*card{}}
 }
 
 // zunoMeta is what stands under _meta.zuno.
@@ -77,10 +76,12 @@ func (p *Projector) event(e event.Payload) {
 	case *event.TurnEnded:
 		p.turn, p.meta = "", nil
 	case *event.RequestStarted:
-		p.follow(e.ID, e.Attempt)
+		p.request = e.ID
+		p.flow.Follow(e.ID, e.Attempt)
 	case *event.ResponsePart:
-		p.part(e)
+		p.text(p.flow.Part(e))
 	case *event.ResponseCompleted:
+		p.text(p.flow.Complete())
 		p.usage(&e.Usage)
 	case *event.ResponseCut:
 		p.cut(e)
@@ -123,27 +124,12 @@ func block(b *event.Block) schema.ContentBlock {
 	return schema.Text(b.Text.String())
 }
 
-// follow turns to an attempt; what was shown of the one before stays as it is.
-func (p *Projector) follow(request string, attempt uint64) {
-	if p.request != request || p.attempt != attempt {
-		p.request, p.attempt = request, attempt
-		clear(p.shown)
-		clear(p.known)
-	}
-}
-
 // Live draws what may be shown early. Text that does not follow on what was shown waits for its commit.
 func (p *Projector) Live(l engine.Live) {
 	switch l.Kind {
 	case engine.LiveText, engine.LiveReasoning:
-		kind := event.PartText
-		if l.Kind == engine.LiveReasoning {
-			kind = event.PartReasoning
-		}
-		p.follow(l.Request, l.Attempt)
-		if p.turn == l.Turn && l.Offset == p.shown[kind] {
-			p.shown[kind] += len(l.Text)
-			p.chunk(kind, l.Text)
+		if p.turn == l.Turn {
+			p.text(p.flow.Live(&l))
 		}
 	case engine.LiveCall:
 		if p.turn == l.Turn {
@@ -154,22 +140,28 @@ func (p *Projector) Live(l engine.Live) {
 	}
 }
 
-func (p *Projector) part(e *event.ResponsePart) {
-	p.follow(e.Request, e.Attempt)
-	p.known[e.Kind] += int(e.Text.Size)
-	if more := p.known[e.Kind] - p.shown[e.Kind]; more > 0 {
-		t := e.Text.String()
-		p.shown[e.Kind] = p.known[e.Kind]
-		p.chunk(e.Kind, t[max(len(t)-more, 0):])
+// text draws pieces of a response. A message that is left behind stays as it is, tagged as cut.
+func (p *Projector) text(pieces []engine.Shown) {
+	for _, s := range pieces {
+		if s.Cut {
+			p.emitMeta(p.chunk(s.Kind, s.Message-1, ""), zunoMeta{Outcome: "cut"})
+		}
+		if s.Text != "" {
+			p.emit(p.chunk(s.Kind, s.Message, s.Text))
+		}
 	}
 }
 
-func (p *Projector) chunk(kind event.PartKind, text string) {
-	if kind == event.PartReasoning {
-		p.emit(schema.ThoughtChunk(p.request+".thought", text))
-		return
+// chunk is a piece of the request's message of a kind, or of the one that follows after so many were left behind.
+func (p *Projector) chunk(kind event.PartKind, message int, text string) schema.SessionUpdate {
+	id := p.request
+	if message > 0 {
+		id += "." + strconv.Itoa(message)
 	}
-	p.emit(schema.MessageChunk(p.request, text))
+	if kind == event.PartReasoning {
+		return schema.ThoughtChunk(id+".thought", text)
+	}
+	return schema.MessageChunk(id, text)
 }
 
 // usage is left out while the window's size is unknown.

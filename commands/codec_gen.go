@@ -1320,6 +1320,9 @@ func (x *FailRequest) EncodeMsg(e *event.Encoder) {
 	if x.RetryAfterMS != 0 {
 		n++
 	}
+	if x.Retryable {
+		n++
+	}
 	if x.Entry != 0 {
 		n++
 	}
@@ -1343,6 +1346,10 @@ func (x *FailRequest) EncodeMsg(e *event.Encoder) {
 		e.String("retry_after_ms")
 		e.Uint(x.RetryAfterMS)
 	}
+	if x.Retryable {
+		e.String("retryable")
+		e.Bool(x.Retryable)
+	}
 	if x.Entry != 0 {
 		e.String("entry")
 		e.Uint(x.Entry)
@@ -1365,6 +1372,8 @@ func (x *FailRequest) DecodeMsg(r *event.Reader) {
 			x.Fault.DecodeMsg(r)
 		case "retry_after_ms":
 			x.RetryAfterMS = r.Uint()
+		case "retryable":
+			x.Retryable = r.Bool()
 		case "entry":
 			x.Entry = r.Uint()
 		case "conditional":
@@ -1382,6 +1391,48 @@ func (x *FailRequest) IsZero() bool {
 		x.Attempt == 0 &&
 		x.Fault.IsZero() &&
 		x.RetryAfterMS == 0 &&
+		!x.Retryable &&
 		x.Entry == 0 &&
 		!x.Conditional
+}
+
+// EncodeMsg writes x.
+func (x *EndBackoff) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Request != "" {
+		n++
+	}
+	if x.Attempt != 0 {
+		n++
+	}
+	e.Map(n)
+	if x.Request != "" {
+		e.String("request")
+		e.String(x.Request)
+	}
+	if x.Attempt != 0 {
+		e.String("attempt")
+		e.Uint(x.Attempt)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *EndBackoff) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "request":
+			x.Request = r.String()
+		case "attempt":
+			x.Attempt = r.Uint()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *EndBackoff) IsZero() bool {
+	return true &&
+		x.Request == "" &&
+		x.Attempt == 0
 }

@@ -470,7 +470,12 @@ func TestEveryEventTypeIsFoldedAndEmitted(t *testing.T) {
 	}
 	o := newOwner(t).create()
 	o.do(&commands.ResolveContext{Sections: []event.SectionResolved{{ID: "kernel", Text: event.NewText("x")}}, Tools: []event.ToolEntry{{Name: "read"}}})
+	o.do(&commands.ResolvePolicy{Policy: event.Policy{Retry: event.RetryPolicy{MaxAttempts: 3, WindowMS: 60_000}}})
 	o.do(&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("x")}}, Title: event.NewText("title")})
+	o.do(&commands.StartRequest{Input: o.root().Inputs.Open[0].ID, Number: 1, Attempt: 1})
+	request := o.root().Turns.Active.Request.ID
+	o.do(&commands.FailRequest{Request: request, Attempt: 1, Fault: event.Failure{Code: "busy", Status: 503}, Retryable: true})
+	o.do(&commands.EndBackoff{Request: request, Attempt: 2})
 	collect(o)
 	f := newOwner(t)
 	f.must(&commands.OpenSession{Salt: event.NewText(string(f.salt)), Run: f.run.String(), Session: "ses_2", Cwd: event.NewText("/w")})

@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"crypto/sha256"
 	"slices"
+	"strconv"
 
 	"zuno/journal"
 	"zuno/journal/event"
@@ -65,8 +67,15 @@ type FailRequest struct {
 	Attempt      uint64        `msgpack:"attempt"`
 	Fault        event.Failure `msgpack:"failure"`
 	RetryAfterMS uint64        `msgpack:"retry_after_ms"`
+	Retryable    bool          `msgpack:"retryable"` // another attempt may fare better
 	Entry        uint64        `msgpack:"entry"`
 	Conditional  bool          `msgpack:"conditional"`
+}
+
+// EndBackoff says that the deadline of a wait has passed.
+type EndBackoff struct {
+	Request string `msgpack:"request"`
+	Attempt uint64 `msgpack:"attempt"`
 }
 
 var turnRules = rules{
@@ -75,6 +84,7 @@ var turnRules = rules{
 	rule("response.complete", 1, completeResponse),
 	rule("response.cut", 1, cutResponse),
 	rule("request.fail", 1, failRequest),
+	rule("request.due", 1, endBackoff),
 }
 
 func startRequest(v *projections.View, c *StartRequest, at Stamp) Decision {
@@ -84,6 +94,12 @@ func startRequest(v *projections.View, c *StartRequest, at Stamp) Decision {
 		t := s.Turns.Active
 		if t == nil || t.ID != c.Turn || t.Cancelling {
 			return refuse(CodeStale, "turn %s does not run", c.Turn)
+		}
+		if b := t.Backoff; b != nil {
+			if !b.Due || c.Number != t.Requests || c.Attempt != b.Attempt {
+				return refuse(CodeStale, "turn %s waits for attempt %d of its request", c.Turn, b.Attempt)
+			}
+			return events(&event.RequestStarted{ID: t.Request.ID, Turn: t.ID, Number: c.Number, Attempt: c.Attempt})
 		}
 		if t.Request == nil || t.Request.Open || len(s.Calls.Open) > 0 || c.Number != t.Requests+1 {
 			return refuse(CodeStale, "turn %s wants no request %d now", c.Turn, c.Number)
@@ -192,6 +208,9 @@ func cutResponse(v *projections.View, c *CutResponse, at Stamp) Decision {
 	if t.Cancelling {
 		return Decision{Events: append(out, endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)}
 	}
+	if again := retry(v, r, 0, at); again != nil && c.Reason == event.CutStream {
+		return Decision{Events: append(out, again)}
+	}
 	fault := event.Failure{Code: "response_cut", Reason: c.Detail}
 	return Decision{Events: append(out, endTurn(s, t, "failed", "", fault)...)}
 }
@@ -206,7 +225,48 @@ func failRequest(v *projections.View, c *FailRequest, at Stamp) Decision {
 	if t.Cancelling {
 		return Decision{Events: append([]event.Payload{failed}, endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)}
 	}
-	return Decision{Events: append([]event.Payload{failed}, endTurn(s, t, "failed", "", c.Fault)...)}
+	if c.Retryable {
+		if again := retry(v, r, c.RetryAfterMS, at); again != nil {
+			return events(failed, again)
+		}
+	}
+	fault := c.Fault
+	if b := r.Before; b.Code != "" && fault.Status == 0 && fault.Code == "script_exhausted" {
+		fault = b // a script that ends here says nothing new: what the provider answered last stands
+	}
+	return Decision{Events: append([]event.Payload{failed}, endTurn(s, t, "failed", "", fault)...)}
+}
+
+// Bounds of the wait before another attempt: it doubles from the first to the last, give or take a fifth.
+const (
+	firstBackoffMS = 1000
+	lastBackoffMS  = 30_000
+)
+
+// retry is the wait before the next attempt, or nil when the policy allows none: too many attempts, or the wait would end
+// after the window that began with the first one. What the provider asked for counts when it is longer.
+func retry(v *projections.View, r *projections.Request, afterMS uint64, at Stamp) event.Payload {
+	p := v.Policy.Retry
+	if r.Attempt >= p.MaxAttempts {
+		return nil
+	}
+	delay := min(uint64(firstBackoffMS)<<min(r.Attempt-1, 16), lastBackoffMS)
+	// The jitter derives from what the request is, so that a decision made again is the same one.
+	jitter := sha256.Sum256([]byte(r.ID + "/" + strconv.FormatUint(r.Attempt, 10)))
+	delay = max(delay*4/5+delay*2/5*uint64(jitter[0])/255, afterMS)
+	until := at.At + int64(delay)
+	if delay > p.WindowMS || until > r.FirstAt+int64(p.WindowMS) {
+		return nil
+	}
+	return &event.RequestBackoff{Request: r.ID, Attempt: r.Attempt + 1, Until: until, DelayMS: delay}
+}
+
+func endBackoff(v *projections.View, c *EndBackoff, at Stamp) Decision {
+	t := v.Root.Turns.Active
+	if t == nil || t.Cancelling || t.Request == nil || t.Request.ID != c.Request || t.Backoff == nil || t.Backoff.Attempt != c.Attempt || t.Backoff.Due {
+		return refuse(CodeStale, "attempt %d of request %s is not waited for", c.Attempt, c.Request)
+	}
+	return events(&event.RequestDue{Request: c.Request, Attempt: c.Attempt})
 }
 
 // endTurn ends the turn, its inputs and its cycle.

@@ -20,6 +20,7 @@ type Turn struct {
 	Run        string            `json:"run"`
 	Requests   uint64            `json:"requests"`          // how many so far
 	Request    *Request          `json:"request,omitempty"` // the last one
+	Backoff    *Backoff          `json:"backoff,omitempty"` // before its next attempt
 	Cancelling bool              `json:"cancelling,omitempty"`
 	Stop       string            `json:"stop,omitempty"`
 	Fault      event.Failure     `json:"failure,omitzero"`
@@ -38,6 +39,17 @@ type Request struct {
 	Entry   uint64         `json:"-"`     // of the scripted model, once a part has told
 	Whether bool           `json:"-"`     // that entry has a condition
 	Started uint64         `json:"started"`
+	FirstAt int64          `json:"first_at"` // when its first attempt began
+	Fault   event.Failure  `json:"failure,omitzero"`
+	Before  event.Failure  `json:"-"` // of the attempt before this one
+}
+
+// Backoff is the wait before the next attempt of a request.
+type Backoff struct {
+	Attempt uint64        `json:"attempt"`
+	Until   int64         `json:"until"`
+	Due     bool          `json:"due,omitempty"`
+	Fault   event.Failure `json:"failure"` // of the attempt before
 }
 
 // Turns are the turns of a session; at most one is active.
@@ -108,7 +120,11 @@ var turnFolds = folds{
 		if t.Request != nil && t.Request.Open {
 			return impossible("request %s started while %s is open", e.ID, t.Request.ID)
 		}
-		t.Request = &Request{ID: e.ID, Number: e.Number, Attempt: e.Attempt, Open: true, Started: m.Commit}
+		r := &Request{ID: e.ID, Number: e.Number, Attempt: e.Attempt, Open: true, Started: m.Commit, FirstAt: m.At}
+		if last := t.Request; last != nil && last.ID == e.ID {
+			r.FirstAt, r.Before = last.FirstAt, last.Fault
+		}
+		t.Request, t.Backoff = r, nil
 		t.Requests = e.Number
 		return nil
 	}),
@@ -148,7 +164,7 @@ var turnFolds = folds{
 		if err != nil {
 			return err
 		}
-		r.Open = false
+		r.Open, r.Fault = false, event.Failure{Code: "response_cut", Reason: e.Detail}
 		s.Transcript.cut(r.Started)
 		if e.Reason != event.CutInterrupted || r.Parts > 0 {
 			s.Script.answered(e.Entry, e.Conditional)
@@ -160,9 +176,25 @@ var turnFolds = folds{
 		if err != nil {
 			return err
 		}
-		r.Open = false
+		r.Open, r.Fault = false, e.Fault
 		s.Transcript.cut(r.Started)
 		s.Script.answered(e.Entry, e.Conditional)
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.RequestBackoff) error {
+		t := s.Turns.Active
+		if t == nil || t.Request == nil || t.Request.ID != e.Request || t.Request.Open || e.Attempt != t.Request.Attempt+1 {
+			return impossible("request %s cannot wait for attempt %d", e.Request, e.Attempt)
+		}
+		t.Backoff = &Backoff{Attempt: e.Attempt, Until: e.Until, Fault: t.Request.Fault}
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.RequestDue) error {
+		t := s.Turns.Active
+		if t == nil || t.Request == nil || t.Request.ID != e.Request || t.Backoff == nil || t.Backoff.Attempt != e.Attempt || t.Backoff.Due {
+			return impossible("attempt %d of request %s is not waited for", e.Attempt, e.Request)
+		}
+		t.Backoff.Due = true
 		return nil
 	}),
 }

@@ -160,6 +160,8 @@ func (s *Session) perform(e *effect) {
 		s.performAsk(e)
 	case StepCall:
 		s.performCall(e)
+	case StepTimer:
+		s.performTimer(e)
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	StepRequest StepKind = iota // ask the provider
 	StepAsk                     // ask the user for permission
 	StepCall                    // run a tool
+	StepTimer                   // wait for a deadline
 )
 
 // Step is one thing that should be running now. Its key names it across evaluations and carries the attempt, so that
@@ -29,6 +30,9 @@ type Step struct {
 	Attempt uint64
 	Call    string
 	Open    bool // the fence is behind it: it is running
+
+	Request string // of a timer: whose next attempt it waits for
+	Until   int64  // of a timer: its deadline
 }
 
 // Next is everything that should be running or waited for, given what the journal says. It is pure and
@@ -50,6 +54,11 @@ func Next(v *projections.View) []Step {
 	}
 	if len(s.Calls.Open) > 0 {
 		return calls(v, s)
+	}
+	if b := t.Backoff; b != nil && !b.Due {
+		return []Step{{Key: fmt.Sprintf("timer:%s/%d/%d", t.ID, t.Requests, b.Attempt), Kind: StepTimer, Turn: t.ID, Number: t.Requests, Attempt: b.Attempt, Request: t.Request.ID, Until: b.Until}}
+	} else if b != nil {
+		return []Step{requestStep(t, t.Requests, b.Attempt, false)}
 	}
 	return []Step{requestStep(t, t.Requests+1, 1, false)}
 }

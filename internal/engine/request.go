@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"zuno/commands"
 	"zuno/internal/model"
@@ -58,6 +59,15 @@ func (s *Session) performRequest(e *effect) {
 	default:
 		s.reportFailure(e, o.Commit, started, parts, shown.cards, err)
 	}
+}
+
+// performTimer waits for a deadline that is in the journal already. It has no effect outside, so nothing fences it.
+func (s *Session) performTimer(e *effect) {
+	wait := time.Duration(e.step.Until-s.host.clock.Now()) * time.Millisecond
+	if wait > 0 && s.host.clock.Sleep(e.ctx, wait) != nil {
+		return // no longer wanted
+	}
+	_ = s.report(e, "", e.cause, &commands.EndBackoff{Request: e.step.Request, Attempt: e.step.Attempt})
 }
 
 // resolveContext records, once a run and only what changed, the prompt's sections and the tool catalogue: without
@@ -130,9 +140,15 @@ func failed(r *event.RequestStarted, f *model.Error) *commands.FailRequest {
 		code = "provider"
 	}
 	return &commands.FailRequest{
-		Request: r.ID, Attempt: r.Attempt, Entry: f.Entry, Conditional: f.Conditional, RetryAfterMS: uint64(max(f.RetryAfter.Milliseconds(), 0)),
+		Request: r.ID, Attempt: r.Attempt, Entry: f.Entry, Conditional: f.Conditional,
+		RetryAfterMS: uint64(max(f.RetryAfter.Milliseconds(), 0)), Retryable: retryable(f),
 		Fault: event.Failure{Code: code, Status: uint64(max(f.Status, 0)), RequestID: f.RequestID, Reason: event.NewText(f.Error())},
 	}
+}
+
+// retryable says that another attempt may fare better: the provider was busy or broken, or could not be reached.
+func retryable(f *model.Error) bool {
+	return f.Retryable || f.Kind == "" && (f.Status == 408 || f.Status == 429 || f.Status >= 500) // a script names a status only
 }
 
 // resolveCalls finds the facts about each call, in the model's order: is there such a tool, are its arguments valid, what

@@ -83,9 +83,7 @@ type follower struct {
 	lost chan error // the session may append no more
 
 	mu      sync.Mutex
-	request string // whose text is shown
-	shown   int    // bytes of it that were shown
-	seen    int    // and that were committed
+	flow    engine.Flow
 	settled *event.InputSettled
 	denied  int
 	ran     int
@@ -98,16 +96,19 @@ func (f *follower) Lost(err error) { f.lost <- err }
 func (f *follower) Live(l engine.Live) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.follow(l.Request)
-	if l.Kind == engine.LiveText && l.Offset == f.shown {
-		f.shown += len(l.Text)
-		f.w.text(l.Text)
+	if l.Kind == engine.LiveText {
+		f.show(f.flow.Live(&l))
 	}
 }
 
-func (f *follower) follow(request string) {
-	if request != "" && request != f.request {
-		f.request, f.shown, f.seen = request, 0, 0
+// show prints what follows on the text so far. A text that is left behind is ended, and what takes its place begins anew.
+func (f *follower) show(pieces []engine.Shown) {
+	for _, s := range pieces {
+		if s.Cut {
+			f.w.endText()
+			f.w.event("text_cut", map[string]any{})
+		}
+		f.w.text(s.Text)
 	}
 }
 
@@ -126,16 +127,15 @@ func (f *follower) event(p event.Payload) {
 		if e.Kind != event.PartText {
 			return
 		}
-		f.follow(e.Request)
-		f.seen += int(e.Text.Size)
-		if more := f.seen - f.shown; more > 0 {
-			t := e.Text.String()
-			f.w.text(t[max(len(t)-more, 0):])
-			f.shown = f.seen
-		}
+		f.show(f.flow.Part(e))
 	case *event.TurnStarted:
 		f.w.event("turn_started", map[string]any{"turn": e.ID, "model": e.Model.Provider + "/" + e.Model.Name})
 	case *event.ResponseCompleted:
+		for _, s := range f.flow.Complete() {
+			if s.Kind == event.PartText {
+				f.show([]engine.Shown{s})
+			}
+		}
 		f.w.endText()
 	case *event.CallRequested:
 		f.w.event("call", map[string]any{"id": e.ID, "tool": e.Tool, "title": e.Title.String()})
@@ -153,6 +153,8 @@ func (f *follower) event(p event.Payload) {
 			m["exit"] = e.Exit.Code
 		}
 		f.w.event("call_settled", m)
+	case *event.RequestBackoff:
+		f.w.event("retry", map[string]any{"attempt": e.Attempt, "delay_ms": e.DelayMS})
 	case *event.NoticeRaised:
 		f.w.event("notice", map[string]any{"severity": e.Severity, "code": e.Code, "text": e.Text.String()})
 	case *event.TurnEnded:

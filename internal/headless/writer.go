@@ -87,6 +87,10 @@ func (w *writer) event(kind string, m map[string]any) {
 		}
 	case "notice":
 		say("%s: %s", m["severity"], m["text"])
+	case "retry":
+		say("attempt %d in %d ms", m["attempt"], m["delay_ms"])
+	case "text_cut":
+		say("the response broke off; the next attempt differs, so it is shown anew")
 	case "error":
 		say("failed: %s", m["text"])
 	}

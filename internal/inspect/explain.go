@@ -300,13 +300,10 @@ func (e *explainer) running(s *turnStory) {
 
 // whose says whether anybody goes on with what is unfinished.
 func (e *explainer) whose() string {
-	switch {
-	case e.source.Way == live.Free:
+	if e.source.Way == live.Free {
 		return "No process has the session: the one that had it ended, and opening the session settles what it left."
-	case e.source.PID > 0:
-		return fmt.Sprintf("Process %d has the session.", e.source.PID)
 	}
-	return "Another process has the session."
+	return "A process has the session and goes on with it."
 }
 
 // doing says what the session is at.
@@ -442,8 +439,10 @@ func (e *explainer) call(id string) error {
 	}
 	e.running(s)
 	before := cs.requested.place.Commit
-	if cs.started != nil {
-		before = cs.started.place.Commit
+	for _, x := range []*happening{cs.asked, cs.started} {
+		if x != nil {
+			before = x.place.Commit
+		}
 	}
 	return e.because(last, before)
 }

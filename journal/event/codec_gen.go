@@ -1150,6 +1150,9 @@ func (x *Policy) EncodeMsg(e *Encoder) {
 	if x.Concurrency != 0 {
 		n++
 	}
+	if !x.Retry.IsZero() {
+		n++
+	}
 	e.Map(n)
 	if x.Agent != "" {
 		e.String("agent")
@@ -1182,6 +1185,10 @@ func (x *Policy) EncodeMsg(e *Encoder) {
 		e.String("tool_calls")
 		e.Uint(x.Concurrency)
 	}
+	if !x.Retry.IsZero() {
+		e.String("retry")
+		x.Retry.EncodeMsg(e)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1206,6 +1213,8 @@ func (x *Policy) DecodeMsg(r *Reader) {
 			x.Shell.DecodeMsg(r)
 		case "tool_calls":
 			x.Concurrency = r.Uint()
+		case "retry":
+			x.Retry.DecodeMsg(r)
 		default:
 			r.Skip()
 		}
@@ -1221,7 +1230,49 @@ func (x *Policy) IsZero() bool {
 		!x.Headless &&
 		x.Model.IsZero() &&
 		x.Shell.IsZero() &&
-		x.Concurrency == 0
+		x.Concurrency == 0 &&
+		x.Retry.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *RetryPolicy) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.MaxAttempts != 0 {
+		n++
+	}
+	if x.WindowMS != 0 {
+		n++
+	}
+	e.Map(n)
+	if x.MaxAttempts != 0 {
+		e.String("max_attempts")
+		e.Uint(x.MaxAttempts)
+	}
+	if x.WindowMS != 0 {
+		e.String("window_ms")
+		e.Uint(x.WindowMS)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *RetryPolicy) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "max_attempts":
+			x.MaxAttempts = r.Uint()
+		case "window_ms":
+			x.WindowMS = r.Uint()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *RetryPolicy) IsZero() bool {
+	return true &&
+		x.MaxAttempts == 0 &&
+		x.WindowMS == 0
 }
 
 // EncodeMsg writes x.
@@ -2745,4 +2796,106 @@ func (x *RequestFailed) IsZero() bool {
 		x.RetryAfterMS == 0 &&
 		x.Entry == 0 &&
 		!x.Conditional
+}
+
+// EncodeMsg writes x.
+func (x *RequestBackoff) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Request != "" {
+		n++
+	}
+	if x.Attempt != 0 {
+		n++
+	}
+	if x.Until != 0 {
+		n++
+	}
+	if x.DelayMS != 0 {
+		n++
+	}
+	e.Map(n)
+	if x.Request != "" {
+		e.String("request")
+		e.String(x.Request)
+	}
+	if x.Attempt != 0 {
+		e.String("attempt")
+		e.Uint(x.Attempt)
+	}
+	if x.Until != 0 {
+		e.String("until")
+		e.Int(x.Until)
+	}
+	if x.DelayMS != 0 {
+		e.String("delay_ms")
+		e.Uint(x.DelayMS)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *RequestBackoff) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "request":
+			x.Request = r.String()
+		case "attempt":
+			x.Attempt = r.Uint()
+		case "until":
+			x.Until = r.Int()
+		case "delay_ms":
+			x.DelayMS = r.Uint()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *RequestBackoff) IsZero() bool {
+	return true &&
+		x.Request == "" &&
+		x.Attempt == 0 &&
+		x.Until == 0 &&
+		x.DelayMS == 0
+}
+
+// EncodeMsg writes x.
+func (x *RequestDue) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Request != "" {
+		n++
+	}
+	if x.Attempt != 0 {
+		n++
+	}
+	e.Map(n)
+	if x.Request != "" {
+		e.String("request")
+		e.String(x.Request)
+	}
+	if x.Attempt != 0 {
+		e.String("attempt")
+		e.Uint(x.Attempt)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *RequestDue) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "request":
+			x.Request = r.String()
+		case "attempt":
+			x.Attempt = r.Uint()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *RequestDue) IsZero() bool {
+	return true &&
+		x.Request == "" &&
+		x.Attempt == 0
 }

@@ -109,6 +109,13 @@ type Policy struct {
 	Model       ModelChoice    `msgpack:"model" json:"model"`
 	Shell       ShellPolicy    `msgpack:"shell" json:"shell"`
 	Concurrency uint64         `msgpack:"tool_calls" json:"tool_calls"` // bound on calls that overlap, 1 to 64
+	Retry       RetryPolicy    `msgpack:"retry" json:"retry,omitzero"`
+}
+
+// RetryPolicy bounds the attempts of one request to the provider.
+type RetryPolicy struct {
+	MaxAttempts uint64 `msgpack:"max_attempts" json:"max_attempts"` // 0 and 1: no retry
+	WindowMS    uint64 `msgpack:"window_ms" json:"window_ms"`       // from the start of the first attempt to that of the last
 }
 
 // ModelChoice is the model that answers, with what is known of its limits (tokens; 0 is unknown).

@@ -11,6 +11,8 @@ var Turns = Group{
 	Of[ResponseCompleted]("session.response.completed.1"),
 	Of[ResponseCut]("session.response.cut.1"),
 	Of[RequestFailed]("session.request.failed.1"),
+	Of[RequestBackoff]("session.request.backoff.1"),
+	Of[RequestDue]("session.request.due.1"),
 }
 
 // TurnStarted begins a turn, for the inputs of the delivery batch beside it.
@@ -116,4 +118,18 @@ type RequestFailed struct {
 	RetryAfterMS uint64  `msgpack:"retry_after_ms" json:"retry_after_ms,omitempty"`
 	Entry        uint64  `msgpack:"entry" json:"entry,omitempty"`
 	Conditional  bool    `msgpack:"conditional" json:"conditional,omitempty"`
+}
+
+// RequestBackoff: the attempt is over and the next one waits. The deadline is durable before anyone waits for it.
+type RequestBackoff struct {
+	Request string `msgpack:"request" json:"request"`
+	Attempt uint64 `msgpack:"attempt" json:"attempt"` // the next one
+	Until   int64  `msgpack:"until" json:"until"`     // milliseconds since the epoch
+	DelayMS uint64 `msgpack:"delay_ms" json:"delay_ms"`
+}
+
+// RequestDue: the wait is over.
+type RequestDue struct {
+	Request string `msgpack:"request" json:"request"`
+	Attempt uint64 `msgpack:"attempt" json:"attempt"`
 }
