@@ -988,6 +988,9 @@ func (x *StartRequest) EncodeMsg(e *event.Encoder) {
 	if x.Attempt != 0 {
 		n++
 	}
+	if !x.Digests.IsZero() {
+		n++
+	}
 	e.Map(n)
 	if x.Input != "" {
 		e.String("input")
@@ -1005,6 +1008,10 @@ func (x *StartRequest) EncodeMsg(e *event.Encoder) {
 		e.String("attempt")
 		e.Uint(x.Attempt)
 	}
+	if !x.Digests.IsZero() {
+		e.String("digests")
+		x.Digests.EncodeMsg(e)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1019,6 +1026,8 @@ func (x *StartRequest) DecodeMsg(r *event.Reader) {
 			x.Number = r.Uint()
 		case "attempt":
 			x.Attempt = r.Uint()
+		case "digests":
+			x.Digests.DecodeMsg(r)
 		default:
 			r.Skip()
 		}
@@ -1031,7 +1040,8 @@ func (x *StartRequest) IsZero() bool {
 		x.Input == "" &&
 		x.Turn == "" &&
 		x.Number == 0 &&
-		x.Attempt == 0
+		x.Attempt == 0 &&
+		x.Digests.IsZero()
 }
 
 // EncodeMsg writes x.

@@ -14,10 +14,11 @@ import (
 // StartRequest is the fence before a request to the provider. Without an active turn it begins one with the first
 // input that waits.
 type StartRequest struct {
-	Input   string `msgpack:"input"` // that begins the turn; empty when the turn runs
-	Turn    string `msgpack:"turn"`
-	Number  uint64 `msgpack:"n"`
-	Attempt uint64 `msgpack:"attempt"`
+	Input   string               `msgpack:"input"` // that begins the turn; empty when the turn runs
+	Turn    string               `msgpack:"turn"`
+	Number  uint64               `msgpack:"n"`
+	Attempt uint64               `msgpack:"attempt"`
+	Digests event.RequestDigests `msgpack:"digests"`
 }
 
 // RecordPart saves a piece of a response that has been shown.
@@ -99,12 +100,12 @@ func startRequest(v *projections.View, c *StartRequest, at Stamp) Decision {
 			if !b.Due || c.Number != t.Requests || c.Attempt != b.Attempt {
 				return refuse(CodeStale, "turn %s waits for attempt %d of its request", c.Turn, b.Attempt)
 			}
-			return events(&event.RequestStarted{ID: t.Request.ID, Turn: t.ID, Number: c.Number, Attempt: c.Attempt})
+			return events(&event.RequestStarted{ID: t.Request.ID, Turn: t.ID, Number: c.Number, Attempt: c.Attempt, Digests: c.Digests})
 		}
 		if t.Request == nil || t.Request.Open || len(s.Calls.Open) > 0 || c.Number != t.Requests+1 {
 			return refuse(CodeStale, "turn %s wants no request %d now", c.Turn, c.Number)
 		}
-		return events(&event.RequestStarted{ID: request, Turn: t.ID, Number: c.Number, Attempt: c.Attempt})
+		return events(&event.RequestStarted{ID: request, Turn: t.ID, Number: c.Number, Attempt: c.Attempt, Digests: c.Digests})
 	}
 	if s.Turns.Active != nil {
 		return refuse(CodeStale, "turn %s runs", s.Turns.Active.ID)
@@ -123,7 +124,7 @@ func startRequest(v *projections.View, c *StartRequest, at Stamp) Decision {
 	if in.State.Is("admitted") {
 		out = append(out, &event.InputDeliveryBatch{Turn: turn, Cycle: cycle, Inputs: []string{in.ID}})
 	}
-	out = append(out, &event.RequestStarted{ID: request, Turn: turn, Number: 1, Attempt: c.Attempt},
+	out = append(out, &event.RequestStarted{ID: request, Turn: turn, Number: 1, Attempt: c.Attempt, Digests: c.Digests},
 		&event.InputApplied{Input: in.ID, Turn: turn, Request: request})
 	return Decision{Events: out}
 }

@@ -51,7 +51,7 @@ func (w Where) Locate(path string) Target {
 
 func (w Where) place(t Target) event.Place {
 	switch {
-	case isSecret(t.Named) || isSecret(t.Real):
+	case IsSecret(t.Named) || IsSecret(t.Real):
 		return event.PlaceSecret
 	case t.Err != nil:
 		return event.PlaceOutside
@@ -75,9 +75,9 @@ func (w Where) Own(t Target) bool {
 	return err == nil && found && real != t.Real && within(real, t.Real)
 }
 
-// isSecret knows environment files: .env and everything that begins so, in any case, and the environment of a process
+// IsSecret knows environment files: .env and everything that begins so, in any case, and the environment of a process
 // as the kernel shows it.
-func isSecret(path string) bool {
+func IsSecret(path string) bool {
 	base := filepath.Base(path)
 	if len(base) >= 4 && strings.EqualFold(base[:4], ".env") {
 		return true

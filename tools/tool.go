@@ -24,6 +24,13 @@ type Env struct {
 	Environ  []string // the process environment that commands inherit from, before ZUNO_* is withheld
 	// LastRead tells the SHA-256 under which this session last read or wrote the file; ok is false when it never did.
 	LastRead func(path string) (digest [32]byte, ok bool)
+	// KeepPreImages makes the contents that a call is about to replace or delete durable, all of them in one artifact, and
+	// names it. A call that changes files calls it once, after everything was validated and before the first write; where
+	// it fails nothing is written. nil keeps none.
+	KeepPreImages func(ctx context.Context, images []PreImage) (name string, err error)
+	// Replayed tells whether this session has already settled an operation of this digest whose files had exactly these
+	// contents, before or after it ([Operation]). nil knows of none.
+	Replayed func(operation, state [32]byte) bool
 	// Progress shows output of a call that is still running. It may drop what comes too fast.
 	Progress func(chunk []byte)
 }
@@ -53,6 +60,12 @@ const (
 	ClassBinary           = "Binary"           // not text
 	ClassTooLarge         = "TooLarge"         // over a stated limit
 	ClassOutOfRange       = "OutOfRange"       // past the end
+	ClassContextMismatch  = "ContextMismatch"  // a hunk fits nowhere, or in more than one place
+	ClassIdenticalReplay  = "IdenticalReplay"  // the same operation against the same content
+	ClassExists           = "Exists"           // a file stands where a new one was to be made
+	ClassSymbolicLink     = "SymbolicLink"     // a link where the file itself was expected
+	ClassToolMissing      = "ToolMissing"      // a program that the tool drives is missing or too old
+	ClassInvalidArguments = "InvalidArguments" // found out only after the call had started; nothing was done
 	ClassPathChanged      = "PathChanged"      // the path leads elsewhere than where it was permitted
 	ClassPermissionDenied = "PermissionDenied" // the operating system refused
 	ClassIO               = "IO"               // any other failure of the operating system
@@ -74,11 +87,30 @@ type Result struct {
 	Raw []byte
 	// Files are the files that were read or changed, with the digest of their whole content afterwards.
 	Files []File
+	// PreImages names the artifact that holds what the changed files were before ([Env].KeepPreImages); empty where none
+	// was kept.
+	PreImages string
+	// Operation identifies what was asked for, where the tool recognizes that it is asked for again.
+	Operation *Operation
 	// Exit is set when a command was run.
 	Exit *Exit
 	// Output is the file in OutDir that holds everything a command wrote, with its size in bytes.
 	Output     string
 	OutputSize uint64
+}
+
+// PreImage is what a file was before a call changed it. The content is not to be changed or kept by the receiver.
+type PreImage struct {
+	Path    string // absolute, with every symbolic link followed
+	Mode    uint32 // permission bits, set-user-ID, set-group-ID and sticky
+	Content []byte
+}
+
+// Operation is a mutation and the contents that it met. It says the same in every session and on every machine.
+type Operation struct {
+	Digest [32]byte // SHA-256 of what was asked for
+	// Before and After are SHA-256 over the affected files with their contents; equal when nothing was changed.
+	Before, After [32]byte
 }
 
 // File is a file that a call read or changed.

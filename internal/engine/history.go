@@ -4,6 +4,7 @@ import (
 	"zuno/internal/model"
 	"zuno/internal/prompt"
 	"zuno/journal"
+	"zuno/journal/event"
 )
 
 // history keeps the model's conversation up to date while a session drives. It is read back from the journal at
@@ -18,8 +19,9 @@ func (h *history) add(c *Committed) {
 	}
 }
 
-// modelRequest makes the request that the journal now asks for. It runs in the owner's goroutine.
-func (s *Session) modelRequest() (*model.Request, error) {
+// modelRequest makes the request that the journal will ask for once the step's fence is committed: with the input that begins
+// the turn delivered, and with the prompt context of this run. It runs in the owner's goroutine.
+func (s *Session) modelRequest(st Step) (*model.Request, error) {
 	if s.history == nil {
 		h := &history{prompt.NewHistory()}
 		err := s.log.Scan(1, func(c *journal.Raw) error {
@@ -40,5 +42,19 @@ func (s *Session) modelRequest() (*model.Request, error) {
 	if t := v.Root.Turns.Active; t != nil {
 		name = t.Model.Name
 	}
-	return s.history.Request(name, s.Cwd, v.Root.Script.Position, v.Root.Script.Used), nil
+	h := s.history.Clone()
+	s.mu.Lock()
+	resolved := s.resolved
+	s.mu.Unlock()
+	if !resolved {
+		c := s.context()
+		for i := range c.Sections {
+			h.Apply(&c.Sections[i])
+		}
+		h.Apply(&event.CatalogueResolved{Tools: c.Tools})
+	}
+	if in := v.Root.Inputs.Get(st.Input); in != nil && in.State.Is("admitted") {
+		h.Apply(&event.InputDeliveryBatch{Inputs: []string{in.ID}})
+	}
+	return h.Request(name, s.Cwd, v.Root.Script.Position, v.Root.Script.Used), nil
 }

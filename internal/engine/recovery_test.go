@@ -258,33 +258,47 @@ func TestRecordedInputIsNotInsertedTwice(t *testing.T) {
 
 // Recovery goes by what was declared and resolved when the call was made, whatever registry and configuration say today.
 //
-// spec: D034
+// spec: D033 D034
 func TestRecoveryUsesTheRecordedDeclaration(t *testing.T) {
-	b := newBench(t)
-	x := b.session()
-	x.prompt("go")
-	x.asked().finish(tool("safe", "1"), tool("par", "2"))
-	x.ran()
-	x.ran()
-	awaitEvent[*event.CallStarted](x, 2)
-	// Today safe is called never and the other way round, and nothing is allowed any more.
-	b.swapped = true
-	b.registry = b.tools("")
-	b.set = &Settings{Policy: event.Policy{Agent: "build", Mode: event.ModeStrict, Concurrency: 1, Headless: true}, Worktree: "/w", Provider: b.provider}
-	b.rebuild()
-	if e, ok := b.h.entry("safe"); !ok || e.Declaration.Replay != event.ReplayNever {
-		t.Fatal("the declarations are not swapped")
-	}
-	y := x.crash()
-	y.idle()
-	settled := all[*event.CallSettled](y.history())
-	if len(settled) != 2 || settled[0].Outcome != event.OutcomeError || settled[1].Outcome != event.OutcomeUncertain {
-		t.Errorf("settled %+v", settled)
-	}
-	for _, c := range all[*event.CallRequested](y.history()) {
-		d := c.Declaration
-		if d.Effect == "" || d.Replay == "" || d.Concurrency == "" || c.SchemaDigest == (journal.Hash{}) || c.ArgsDigest == (journal.Hash{}) {
-			t.Errorf("call %s lacks a fact: %+v", c.Tool, c)
+	for _, swapped := range []bool{false, true} {
+		b := newBench(t)
+		b.swapped = swapped
+		b.registry = b.tools("")
+		b.rebuild()
+		x := b.session()
+		x.prompt("go")
+		want := []event.Outcome{event.OutcomeError, event.OutcomeUncertain}
+		if swapped { // par is safe, and safe is an exclusive call that may not be repeated
+			x.asked().finish(tool("par", "1"), tool("par", "2"))
+			want[1] = event.OutcomeError
+		} else {
+			x.asked().finish(tool("safe", "1"), tool("par", "2"))
+		}
+		x.ran()
+		x.ran()
+		awaitEvent[*event.CallStarted](x, 2)
+		// Today each is called the opposite, and nothing is allowed any more.
+		b.swapped = !swapped
+		b.registry = b.tools("")
+		b.set = &Settings{Policy: event.Policy{Agent: "build", Mode: event.ModeStrict, Concurrency: 1, Headless: true}, Worktree: "/w", Provider: b.provider}
+		b.rebuild()
+		if e, ok := b.h.entry("par"); !ok || (e.Declaration.Replay == event.ReplaySafe) == swapped {
+			t.Fatal("the declarations are not swapped")
+		}
+		y := x.crash()
+		y.idle()
+		var got []event.Outcome
+		for _, s := range all[*event.CallSettled](y.history()) {
+			got = append(got, s.Outcome)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("swapped %v: settled as %v, want %v", swapped, got, want)
+		}
+		for _, c := range all[*event.CallRequested](y.history()) {
+			d := c.Declaration
+			if d.Effect == "" || d.Replay == "" || d.Concurrency == "" || c.SchemaDigest == (journal.Hash{}) || c.ArgsDigest == (journal.Hash{}) {
+				t.Errorf("call %s lacks a fact: %+v", c.Tool, c)
+			}
 		}
 	}
 }
@@ -383,7 +397,7 @@ func TestEveryPrefixOfAJournalRecovers(t *testing.T) {
 		}
 		// Each result finds its call in the model's history, in order.
 		y.view(func(*projections.View) {
-			req, err := y.modelRequest()
+			req, err := y.modelRequest(Step{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"zuno/commands"
 	"zuno/internal/model"
 	"zuno/internal/permission"
+	"zuno/internal/prompt"
 	"zuno/journal/event"
 	"zuno/projections"
 	"zuno/tools"
@@ -18,21 +19,27 @@ import (
 // performRequest asks the provider once: fence, stream, end.
 func (s *Session) performRequest(e *effect) {
 	st := e.step
-	o, fresh := s.fence(e, &commands.StartRequest{Input: st.Input, Turn: st.Turn, Number: st.Number, Attempt: st.Attempt})
+	var req *model.Request
+	var policy event.Policy
+	if err := s.inOwner(func() {
+		var err error
+		if req, err = s.modelRequest(st); err != nil {
+			s.host.log.Error("request cannot be made", "session", s.ID, "error", err)
+		}
+		policy = s.folder.View.Policy
+	}); err != nil {
+		return
+	}
+	start := &commands.StartRequest{Input: st.Input, Turn: st.Turn, Number: st.Number, Attempt: st.Attempt}
+	if req != nil {
+		start.Digests = event.RequestDigests(prompt.Digest(s.salt, req))
+	}
+	o, fresh := s.fence(e, start)
 	if !fresh {
 		return
 	}
 	started := find[*event.RequestStarted](o.Events)
-	var req *model.Request
-	var policy event.Policy
-	err := s.inOwner(func() {
-		var err error
-		if req, err = s.modelRequest(); err != nil {
-			s.host.log.Error("request cannot be made", "session", s.ID, "error", err)
-		}
-		policy = s.folder.View.Policy
-	})
-	if err != nil || req == nil {
+	if req == nil {
 		_ = s.report(e, "fail", o.Commit, failed(started, &model.Error{Code: "internal", Reason: "the conversation cannot be read back from the journal"}))
 		return
 	}

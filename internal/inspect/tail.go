@@ -22,7 +22,7 @@ type TailOptions struct {
 // Tail writes one line for each event of the journal at path, indented by how far its commit is from the one that came
 // from outside: below the commit that caused it. With Follow it ends with ctx, which is no error.
 func Tail(ctx context.Context, path string, w io.Writer, o TailOptions) error {
-	t := &tailer{out: bufio.NewWriter(w), most: o.Most}
+	t := newTailer(w, o)
 	f := &fileFeed{path: path}
 	if err := t.look(f); err != nil || !o.Follow {
 		return err
@@ -110,6 +110,8 @@ type tailer struct {
 	most  *int
 	last  []string // while only the last lines are wanted
 }
+
+func newTailer(w io.Writer, o TailOptions) *tailer { return &tailer{out: bufio.NewWriter(w), most: o.Most} }
 
 const (
 	// deepest is the last level that is drawn; a longer chain goes on there, and says how deep it is.

@@ -1,6 +1,8 @@
 package prompt
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"zuno/internal/model"
@@ -160,4 +162,17 @@ func (h *History) Request(modelName, cwd string, position uint64, used []uint64)
 		Model: modelName, Cwd: cwd, Sections: append([]model.Section(nil), h.sections...), Tools: h.tools,
 		Messages: messages, Position: position, Used: append([]uint64(nil), used...),
 	}
+}
+
+// Clone is a history that can go its own way: what is applied to it leaves h as it is.
+func (h *History) Clone() *History {
+	c := &History{
+		Messages: slices.Clip(h.Messages), inputs: maps.Clone(h.inputs), parts: slices.Clip(h.parts), results: maps.Clone(h.results),
+		sections: slices.Clone(h.sections), tools: h.tools,
+	}
+	if n := len(c.Messages); n > 0 { // the last message may still grow
+		c.Messages = append(c.Messages[:n-1:n-1], c.Messages[n-1])
+		c.Messages[n-1].Parts = slices.Clip(c.Messages[n-1].Parts)
+	}
+	return c
 }

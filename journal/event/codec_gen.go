@@ -2259,6 +2259,9 @@ func (x *RequestStarted) EncodeMsg(e *Encoder) {
 	if x.Attempt != 0 {
 		n++
 	}
+	if !x.Digests.IsZero() {
+		n++
+	}
 	e.Map(n)
 	if x.ID != "" {
 		e.String("id")
@@ -2276,6 +2279,10 @@ func (x *RequestStarted) EncodeMsg(e *Encoder) {
 		e.String("attempt")
 		e.Uint(x.Attempt)
 	}
+	if !x.Digests.IsZero() {
+		e.String("digests")
+		x.Digests.EncodeMsg(e)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -2290,6 +2297,8 @@ func (x *RequestStarted) DecodeMsg(r *Reader) {
 			x.Number = r.Uint()
 		case "attempt":
 			x.Attempt = r.Uint()
+		case "digests":
+			x.Digests.DecodeMsg(r)
 		default:
 			r.Skip()
 		}
@@ -2302,7 +2311,69 @@ func (x *RequestStarted) IsZero() bool {
 		x.ID == "" &&
 		x.Turn == "" &&
 		x.Number == 0 &&
-		x.Attempt == 0
+		x.Attempt == 0 &&
+		x.Digests.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *RequestDigests) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Request != (journal.Hash{}) {
+		n++
+	}
+	if x.Sections != (journal.Hash{}) {
+		n++
+	}
+	if x.Messages != (journal.Hash{}) {
+		n++
+	}
+	if x.Tools != (journal.Hash{}) {
+		n++
+	}
+	e.Map(n)
+	if x.Request != (journal.Hash{}) {
+		e.String("request")
+		e.Bytes(x.Request[:])
+	}
+	if x.Sections != (journal.Hash{}) {
+		e.String("sections")
+		e.Bytes(x.Sections[:])
+	}
+	if x.Messages != (journal.Hash{}) {
+		e.String("messages")
+		e.Bytes(x.Messages[:])
+	}
+	if x.Tools != (journal.Hash{}) {
+		e.String("tools")
+		e.Bytes(x.Tools[:])
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *RequestDigests) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "request":
+			r.Fixed(x.Request[:])
+		case "sections":
+			r.Fixed(x.Sections[:])
+		case "messages":
+			r.Fixed(x.Messages[:])
+		case "tools":
+			r.Fixed(x.Tools[:])
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *RequestDigests) IsZero() bool {
+	return true &&
+		x.Request == (journal.Hash{}) &&
+		x.Sections == (journal.Hash{}) &&
+		x.Messages == (journal.Hash{}) &&
+		x.Tools == (journal.Hash{})
 }
 
 // EncodeMsg writes x.

@@ -33,10 +33,19 @@ type TurnEnded struct {
 
 // RequestStarted: the provider is about to be asked. It is durable before the first byte is sent.
 type RequestStarted struct {
-	ID      string `msgpack:"id" json:"id"`
-	Turn    string `msgpack:"turn" json:"turn"`
-	Number  uint64 `msgpack:"n" json:"n"` // within the turn, from 1
-	Attempt uint64 `msgpack:"attempt" json:"attempt"`
+	ID      string         `msgpack:"id" json:"id"`
+	Turn    string         `msgpack:"turn" json:"turn"`
+	Number  uint64         `msgpack:"n" json:"n"` // within the turn, from 1
+	Attempt uint64         `msgpack:"attempt" json:"attempt"`
+	Digests RequestDigests `msgpack:"digests" json:"digests,omitzero"`
+}
+
+// RequestDigests identify the neutral request, before any surface's own form, as a whole and by its parts. They are salted.
+type RequestDigests struct {
+	Request  journal.Hash `msgpack:"request" json:"request"`
+	Sections journal.Hash `msgpack:"sections" json:"sections"`
+	Messages journal.Hash `msgpack:"messages" json:"messages"`
+	Tools    journal.Hash `msgpack:"tools" json:"tools"`
 }
 
 // PartKind is what a part of a response holds.

@@ -461,7 +461,7 @@ func TestOpenFolderFollowsNoLink(t *testing.T) {
 	s := newSession(t)
 	s.file("real/f", "x")
 	must(t, os.Symlink("real", s.path("link")))
-	if _, _, _, err := openFolder(s.path("link/f"), true); !errors.Is(err, unix.ELOOP) {
+	if _, _, _, err := OpenFolder(s.path("link/f"), true); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -509,11 +509,11 @@ func TestWriteThatBreaks(t *testing.T) {
 
 func TestFileThatAppearsIsNotOverwritten(t *testing.T) {
 	s := newSession(t)
-	dir, base, _, err := openFolder(s.path("f"), false)
+	dir, base, _, err := OpenFolder(s.path("f"), false)
 	must(t, err)
 	defer func() { _ = unix.Close(dir) }()
 	s.file("f", "theirs")
-	if err := commit(dir, base, []byte("ours"), nil); !errors.Is(err, errOverwritten) {
+	if err := commit(dir, base, []byte("ours"), nil); !errors.Is(err, ErrOverwritten) {
 		t.Errorf("got %v", err)
 	}
 	s.holds(s.path("f"), "theirs")

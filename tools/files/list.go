@@ -23,20 +23,20 @@ const maxNames = 100_000
 func list(ctx context.Context, dir int, base string, t tools.Target, args readArgs) tools.Result {
 	fd, err := openat(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return failureOf("open", t.Named, err).result()
+		return FailureOf("open", t.Named, err).Result()
 	}
 	folder := os.NewFile(uintptr(fd), t.Named)
 	defer func() { _ = folder.Close() }()
 	names, more, err := readNames(folder)
 	if err != nil {
-		return failureOf("list", t.Named, err).result()
+		return FailureOf("list", t.Named, err).Result()
 	}
 	if len(names) == 0 && args.Offset == 1 {
 		return tools.Result{Outcome: tools.OK, Text: "(empty folder)"}
 	}
 	if args.Offset > len(names) {
-		return failed(tools.ClassOutOfRange, "%s holds %s; offset %d lies past them. Nothing was shown.",
-			t.Named, count(len(names), "name"), args.Offset).result()
+		return Refuse(tools.ClassOutOfRange, "%s holds %s; offset %d lies past them. Nothing was shown.",
+			t.Named, count(len(names), "name"), args.Offset).Result()
 	}
 	var text strings.Builder
 	next := args.Offset
@@ -100,7 +100,7 @@ func isFolder(dir int, name string) bool {
 // near finds a name in the folder of a missing file that differs from the file's by case or by little more than a slip
 // of the keyboard.
 func near(missing string) string {
-	dir, wanted, _, err := openFolder(missing, false)
+	dir, wanted, _, err := OpenFolder(missing, false)
 	if err != nil {
 		return ""
 	}

@@ -13,57 +13,57 @@ import (
 )
 
 // failure is why a call did nothing.
-type failure struct {
-	class string
-	text  string
+type Failure struct {
+	Class string
+	Text  string
 }
 
-func failed(class, format string, args ...any) *failure {
-	return &failure{class: class, text: fmt.Sprintf(format, args...)}
+func Refuse(class, format string, args ...any) *Failure {
+	return &Failure{Class: class, Text: fmt.Sprintf(format, args...)}
 }
 
-func (f *failure) result() tools.Result {
+func (f *Failure) Result() tools.Result {
 	outcome := tools.Failed
-	if f.class == tools.ClassCancelled {
+	if f.Class == tools.ClassCancelled {
 		outcome = tools.Cancelled
 	}
-	return tools.Result{Outcome: outcome, Class: f.class, Text: f.text}
+	return tools.Result{Outcome: outcome, Class: f.Class, Text: f.Text}
 }
 
 // failureOf puts an error of the operating system into words.
-func failureOf(doing, path string, err error) *failure {
+func FailureOf(doing, path string, err error) *Failure {
 	switch {
 	case errors.Is(err, unix.ELOOP), errors.Is(err, errChanged):
-		return failed(tools.ClassPathChanged, "%s: the path changed after the call was permitted (%v). Nothing was done. Look at the folder, then call again.", path, err)
+		return Refuse(tools.ClassPathChanged, "%s: the path changed after the call was permitted (%v). Nothing was done. Look at the folder, then call again.", path, err)
 	case errors.Is(err, fs.ErrNotExist):
-		return failed(tools.ClassNotFound, "%s does not exist.", path)
+		return Refuse(tools.ClassNotFound, "%s does not exist.", path)
 	case errors.Is(err, unix.ENOTDIR):
-		return failed(tools.ClassNotDirectory, "%s cannot exist: a part of its path is a file, not a folder. Nothing was done. Check the path.", path)
+		return Refuse(tools.ClassNotDirectory, "%s cannot exist: a part of its path is a file, not a folder. Nothing was done. Check the path.", path)
 	case errors.Is(err, fs.ErrPermission):
-		return failed(tools.ClassPermissionDenied, "%s: %s: %v. Nothing was done; the permissions of the file or its folder do not allow it.", path, doing, err)
+		return Refuse(tools.ClassPermissionDenied, "%s: %s: %v. Nothing was done; the permissions of the file or its folder do not allow it.", path, doing, err)
 	}
-	return failed(tools.ClassIO, "%s: %s: %v. Nothing was done.", path, doing, err)
+	return Refuse(tools.ClassIO, "%s: %s: %v. Nothing was done.", path, doing, err)
 }
 
 var errChanged = errors.New("it leads to another file now")
 
 // verify holds a target against the file system once more: its name must still lead where it did when the call was
 // permitted.
-func verify(w tools.Where, target tools.Target) (tools.Target, *failure) {
+func Verify(w tools.Where, target tools.Target) (tools.Target, *Failure) {
 	now := w.Locate(target.Named)
 	if target.Err != nil {
-		return now, failed(tools.ClassNotFound, "%s cannot be resolved: %v. Nothing was done. Check the path.", target.Named, target.Err)
+		return now, Refuse(tools.ClassNotFound, "%s cannot be resolved: %v. Nothing was done. Check the path.", target.Named, target.Err)
 	}
 	if now.Err != nil || now.Real != target.Real || now.Place != target.Place {
-		return now, failureOf("resolve", target.Named, errChanged)
+		return now, FailureOf("resolve", target.Named, errChanged)
 	}
 	return now, nil
 }
 
-// openFolder opens the folder that holds a resolved path, from the root down, following no symbolic link. The caller
+// OpenFolder opens the folder that holds a resolved path, from the root down, following no symbolic link. The caller
 // closes the descriptor and uses the base name below it. With make, folders that are missing are created; made lists
 // those, outermost first.
-func openFolder(real string, make bool) (fd int, base string, made []string, err error) {
+func OpenFolder(real string, make bool) (fd int, base string, made []string, err error) {
 	dir, base := filepath.Split(real)
 	fd, err = unix.Open("/", folderFlags, 0)
 	if err != nil {
@@ -79,7 +79,7 @@ func openFolder(real string, make bool) (fd int, base string, made []string, err
 		if make && errors.Is(err, unix.ENOENT) {
 			if err = unix.Mkdirat(fd, name, 0o777); err == nil {
 				made = append(made, at)
-				_ = syncFolder(fd) // a file must not be more durable than the folder it is in; where it cannot be, it is not
+				_ = SyncFolder(fd) // a file must not be more durable than the folder it is in; where it cannot be, it is not
 			}
 			if err == nil || errors.Is(err, unix.EEXIST) {
 				next, err = openat(fd, name, folderFlags, 0)
@@ -137,12 +137,12 @@ func kindOf(mode uint32) string {
 
 // source is an open regular file. It reads without the runtime's poller, so a file of the kernel that has nothing to
 // say is an error instead of a wait.
-type source struct {
+type Source struct {
 	fd   int
-	stat unix.Stat_t
+	Stat unix.Stat_t
 }
 
-func (s *source) Read(p []byte) (int, error) {
+func (s *Source) Read(p []byte) (int, error) {
 	for {
 		n, err := unix.Read(s.fd, p)
 		switch {
@@ -157,42 +157,42 @@ func (s *source) Read(p []byte) (int, error) {
 	}
 }
 
-func (s *source) close() { _ = unix.Close(s.fd) }
+func (s *Source) Close() { _ = unix.Close(s.fd) }
 
-// openRegular opens a file below an open folder after looking at what it is; and looks again afterwards, since the
+// OpenRegular opens a file below an open folder after looking at what it is; and looks again afterwards, since the
 // two steps are not one. Its error for a missing file is ENOENT, for a link ELOOP.
-func openRegular(dir int, base, shown string) (*source, *failure) {
-	s := &source{fd: -1}
-	if err := unix.Fstatat(dir, base, &s.stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return nil, failureOf("stat", shown, err)
+func OpenRegular(dir int, base, shown string) (*Source, *Failure) {
+	s := &Source{fd: -1}
+	if err := unix.Fstatat(dir, base, &s.Stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return nil, FailureOf("stat", shown, err)
 	}
-	if f := notRegular(&s.stat, shown); f != nil {
+	if f := notRegular(&s.Stat, shown); f != nil {
 		return nil, f
 	}
 	fd, err := openat(dir, base, unix.O_RDONLY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return nil, failureOf("open", shown, err)
+		return nil, FailureOf("open", shown, err)
 	}
 	s.fd = fd
-	if err := unix.Fstat(fd, &s.stat); err != nil {
-		s.close()
-		return nil, failureOf("stat", shown, err)
+	if err := unix.Fstat(fd, &s.Stat); err != nil {
+		s.Close()
+		return nil, FailureOf("stat", shown, err)
 	}
-	if f := notRegular(&s.stat, shown); f != nil {
-		s.close()
+	if f := notRegular(&s.Stat, shown); f != nil {
+		s.Close()
 		return nil, f
 	}
 	return s, nil
 }
 
-func notRegular(stat *unix.Stat_t, shown string) *failure {
+func notRegular(stat *unix.Stat_t, shown string) *Failure {
 	switch uint32(stat.Mode) & unix.S_IFMT {
 	case unix.S_IFREG:
 		return nil
 	case unix.S_IFDIR:
-		return failed(tools.ClassIsDirectory, "%s is a folder. Nothing was done. Name a file in it.", shown)
+		return Refuse(tools.ClassIsDirectory, "%s is a folder. Nothing was done. Name a file in it.", shown)
 	case unix.S_IFLNK:
-		return failureOf("open", shown, unix.ELOOP)
+		return FailureOf("open", shown, unix.ELOOP)
 	}
-	return failed(tools.ClassNotRegular, "%s is %s, not a regular file. It was not opened.", shown, kindOf(uint32(stat.Mode)))
+	return Refuse(tools.ClassNotRegular, "%s is %s, not a regular file. It was not opened.", shown, kindOf(uint32(stat.Mode)))
 }

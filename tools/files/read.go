@@ -83,31 +83,31 @@ func prepareRead(w tools.Where, args readArgs) (tools.Prepared, *tools.Blocked) 
 }
 
 func runRead(ctx context.Context, w tools.Where, t tools.Target, args readArgs) tools.Result {
-	now, f := verify(w, t)
+	now, f := Verify(w, t)
 	if f != nil {
-		return f.result()
+		return f.Result()
 	}
 	if !now.Exists {
-		return missing(t).result()
+		return missing(t).Result()
 	}
-	dir, base, _, err := openFolder(t.Real, false)
+	dir, base, _, err := OpenFolder(t.Real, false)
 	if err != nil {
-		return failureOf("open", t.Named, err).result()
+		return FailureOf("open", t.Named, err).Result()
 	}
 	defer func() { _ = unix.Close(dir) }()
 	if now.Mode.IsDir() {
 		return list(ctx, dir, base, t, args)
 	}
-	file, f := openRegular(dir, base, t.Named)
+	file, f := OpenRegular(dir, base, t.Named)
 	if f != nil {
-		return f.result()
+		return f.Result()
 	}
-	defer file.close()
+	defer file.Close()
 	return window(ctx, file, t, args)
 }
 
 // window reads a file through once: for the digest and the count of lines all of it, for the text what was asked for.
-func window(ctx context.Context, file *source, t tools.Target, args readArgs) tools.Result {
+func window(ctx context.Context, file *Source, t tools.Target, args readArgs) tools.Result {
 	v := view{first: args.Offset, last: args.Offset + args.Limit - 1, sum: sha256.New()}
 	buffer := chunks.Get().(*[]byte)
 	defer chunks.Put(buffer)
@@ -117,7 +117,7 @@ func window(ctx context.Context, file *source, t tools.Target, args readArgs) to
 			break
 		}
 		if err != nil {
-			return failureOf("read", t.Named, err).result()
+			return FailureOf("read", t.Named, err).Result()
 		}
 		v.add((*buffer)[:n])
 		switch {
@@ -126,11 +126,11 @@ func window(ctx context.Context, file *source, t tools.Target, args readArgs) to
 			if v.utf16 {
 				kind = "UTF-16 text, which is not shown"
 			}
-			return failed(tools.ClassBinary, "%s (%d bytes) is %s. Nothing was shown. Look at it with a command that suits its format.",
-				t.Named, max(file.stat.Size, int64(v.size)), kind).result()
+			return Refuse(tools.ClassBinary, "%s (%d bytes) is %s. Nothing was shown. Look at it with a command that suits its format.",
+				t.Named, max(file.Stat.Size, int64(v.size)), kind).Result()
 		case v.size > maxFile:
-			return failed(tools.ClassTooLarge, "%s is over %d bytes, too large to be read. Nothing was shown. Take the part you need with a command (head, tail, sed -n).",
-				t.Named, int64(maxFile)).result()
+			return Refuse(tools.ClassTooLarge, "%s is over %d bytes, too large to be read. Nothing was shown. Take the part you need with a command (head, tail, sed -n).",
+				t.Named, int64(maxFile)).Result()
 		case ctx.Err() != nil:
 			return tools.Result{Outcome: tools.Cancelled, Class: tools.ClassCancelled, Text: "Cancelled while reading; nothing was changed."}
 		}
@@ -141,8 +141,8 @@ func window(ctx context.Context, file *source, t tools.Target, args readArgs) to
 		if v.size == 0 {
 			size = "is empty (0 bytes, 0 lines)"
 		}
-		return failed(tools.ClassOutOfRange, "%s %s; offset %d lies past its end. Nothing was shown. Use an offset from 1 to %d.",
-			t.Named, size, v.first, max(v.lines, 1)).result()
+		return Refuse(tools.ClassOutOfRange, "%s %s; offset %d lies past its end. Nothing was shown. Use an offset from 1 to %d.",
+			t.Named, size, v.first, max(v.lines, 1)).Result()
 	}
 	result := tools.Result{Outcome: tools.OK, Text: string(v.text) + v.note()}
 	read := tools.File{Path: t.Named, Resolved: t.Real, Change: tools.WasRead, Size: v.size}
@@ -306,10 +306,10 @@ func (v *view) note() string {
 }
 
 // missing says that there is no such file and, where it is cheap, which name may have been meant.
-func missing(t tools.Target) *failure {
-	f := failed(tools.ClassNotFound, "%s does not exist.", t.Named)
+func missing(t tools.Target) *Failure {
+	f := Refuse(tools.ClassNotFound, "%s does not exist.", t.Named)
 	if name := near(t.Real); name != "" {
-		f.text += fmt.Sprintf(" Did you mean %s?", filepath.Join(filepath.Dir(t.Named), name))
+		f.Text += fmt.Sprintf(" Did you mean %s?", filepath.Join(filepath.Dir(t.Named), name))
 	}
 	return f
 }

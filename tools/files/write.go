@@ -19,8 +19,8 @@ import (
 	"zuno/tools"
 )
 
-// maxDiff bounds each side of a change that is kept as text.
-const maxDiff = 1 << 20
+// MaxDiff bounds each side of a change that is kept as text.
+const MaxDiff = 1 << 20
 
 type writeArgs struct {
 	FilePath string `json:"filePath" jsonschema:"The file, as an absolute path. A relative one starts at the session's folder. Missing folders are created."`
@@ -82,20 +82,20 @@ func runWrite(ctx context.Context, env tools.Env, w tools.Where, t tools.Target,
 	if ctx.Err() != nil {
 		return tools.Result{Outcome: tools.Cancelled, Class: tools.ClassCancelled, Text: "Cancelled before anything was written."}
 	}
-	if _, f := verify(w, t); f != nil {
-		return f.result()
+	if _, f := Verify(w, t); f != nil {
+		return f.Result()
 	}
-	dir, base, made, err := openFolder(t.Real, true)
+	dir, base, made, err := OpenFolder(t.Real, true)
 	if err != nil {
-		unmake(made)
-		return failureOf("open the folder", t.Named, err).result()
+		Unmake(made)
+		return FailureOf("open the folder", t.Named, err).Result()
 	}
 	defer func() { _ = unix.Close(dir) }()
 
 	before, f := examine(ctx, env, dir, base, t)
 	if f != nil {
-		unmake(made)
-		return f.result()
+		Unmake(made)
+		return f.Result()
 	}
 	keptBOM := before.exists && before.bom && !bytes.HasPrefix(content, bom)
 	if keptBOM {
@@ -124,24 +124,24 @@ func runWrite(ctx context.Context, env tools.Env, w tools.Where, t tools.Target,
 				Raw:  rawOf([]changed{{Path: t.Named, Change: after.Change, Digest: hex.EncodeToString(after.Digest[:]), Size: len(content)}}),
 			}
 		}
-		unmake(made)
-		if errors.Is(err, errOverwritten) {
-			return failed(tools.ClassStaleRead, "%s was changed by someone else while it was being written. Nothing was written. Read it and build the content anew.", t.Named).result()
+		Unmake(made)
+		if errors.Is(err, ErrOverwritten) {
+			return Refuse(tools.ClassStaleRead, "%s was changed by someone else while it was being written. Nothing was written. Read it and build the content anew.", t.Named).Result()
 		}
-		f := failureOf("write", t.Named, err)
+		f := FailureOf("write", t.Named, err)
 		if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-			f.text += " There is no space left: free some, then call again."
+			f.Text += " There is no space left: free some, then call again."
 		}
-		return f.result()
+		return f.Result()
 	}
 	var added, removed int
 	switch {
 	case !before.exists:
 		added = countLines(content)
-		if len(content) <= maxDiff && isText(content) {
+		if len(content) <= MaxDiff && IsText(content) {
 			after.HasDiff, after.New = true, string(content)
 		}
-	case before.known && len(content) <= maxDiff && isText(content) && isText(before.content):
+	case before.known && len(content) <= MaxDiff && IsText(content) && IsText(before.content):
 		added, removed = diffCounts(before.content, content)
 		after.HasDiff, after.Old, after.New = true, string(before.content), string(content)
 	default:
@@ -186,22 +186,22 @@ type previous struct {
 }
 
 // examine looks at what stands at the path and refuses what may not be replaced.
-func examine(ctx context.Context, env tools.Env, dir int, base string, t tools.Target) (previous, *failure) {
+func examine(ctx context.Context, env tools.Env, dir int, base string, t tools.Target) (previous, *Failure) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); errors.Is(err, unix.ENOENT) {
 		return previous{}, nil
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFREG {
-		if _, ok := lastRead(env, t); !ok {
-			return previous{}, failed(tools.ClassReadRequired, "%s exists and was not read in this session. Nothing was written. Read it first, then write what it shall become.", t.Named)
+		if _, ok := LastRead(env, t); !ok {
+			return previous{}, Refuse(tools.ClassReadRequired, "%s exists and was not read in this session. Nothing was written. Read it first, then write what it shall become.", t.Named)
 		}
 	}
-	file, f := openRegular(dir, base, t.Named)
+	file, f := OpenRegular(dir, base, t.Named)
 	if f != nil {
 		return previous{}, f
 	}
-	defer file.close()
-	before := previous{exists: true, stat: &file.stat, known: true}
+	defer file.Close()
+	before := previous{exists: true, stat: &file.Stat, known: true}
 	sum := sha256.New()
 	buffer := chunks.Get().(*[]byte)
 	defer chunks.Put(buffer)
@@ -213,10 +213,10 @@ func examine(ctx context.Context, env tools.Env, dir int, base string, t tools.T
 			break
 		}
 		if err != nil {
-			return previous{}, failureOf("read", t.Named, err)
+			return previous{}, FailureOf("read", t.Named, err)
 		}
 		if ctx.Err() != nil {
-			return previous{}, failed(tools.ClassCancelled, "Cancelled before anything was written.")
+			return previous{}, Refuse(tools.ClassCancelled, "Cancelled before anything was written.")
 		}
 		p := (*buffer)[:n]
 		if size == 0 {
@@ -226,7 +226,7 @@ func examine(ctx context.Context, env tools.Env, dir int, base string, t tools.T
 		size += n
 		last = p[n-1]
 		before.lines += countLF(p)
-		if before.known = before.known && size <= maxDiff; before.known {
+		if before.known = before.known && size <= MaxDiff; before.known {
 			before.content = append(before.content, p...)
 		}
 	}
@@ -234,15 +234,15 @@ func examine(ctx context.Context, env tools.Env, dir int, base string, t tools.T
 		before.lines++
 	}
 	sum.Sum(before.digest[:0])
-	if digest, _ := lastRead(env, t); digest != before.digest {
-		return previous{}, failed(tools.ClassStaleRead,
+	if digest, _ := LastRead(env, t); digest != before.digest {
+		return previous{}, Refuse(tools.ClassStaleRead,
 			"%s changed after it was read: it had SHA-256 %x and has %x now. Nothing was written. Read it again and build the content from what it is now.",
 			t.Named, digest, before.digest)
 	}
 	return before, nil
 }
 
-func lastRead(env tools.Env, t tools.Target) ([32]byte, bool) {
+func LastRead(env tools.Env, t tools.Target) ([32]byte, bool) {
 	if env.LastRead == nil {
 		return [32]byte{}, false
 	}
@@ -252,7 +252,7 @@ func lastRead(env tools.Env, t tools.Target) ([32]byte, bool) {
 	return env.LastRead(t.Named)
 }
 
-func isText(content []byte) bool { return utf8.Valid(content) && !hasNUL(content) }
+func IsText(content []byte) bool { return utf8.Valid(content) && !hasNUL(content) }
 
 func countLines(content []byte) int {
 	n := countLF(content)
@@ -268,13 +268,13 @@ type lateError struct{ err error }
 func (e *lateError) Error() string { return e.err.Error() }
 func (e *lateError) Unwrap() error { return e.err }
 
-var errOverwritten = errors.New("changed in the meantime")
+var ErrOverwritten = errors.New("changed in the meantime")
 
 // commit writes a file beside the old one, makes it durable and moves it into place, so that whoever looks sees the old
 // content or the new, whole, and a power cut leaves one of them. old is nil when there was no file: what appeared in
 // the meantime is not overwritten. A hard link to the old file keeps the old content.
 func commit(dir int, base string, content []byte, old *unix.Stat_t) (err error) {
-	return commitWith(dir, base, content, old, syncFolder)
+	return commitWith(dir, base, content, old, SyncFolder)
 }
 
 func commitWith(dir int, base string, content []byte, old *unix.Stat_t, sync func(int) error) (err error) {
@@ -348,12 +348,12 @@ func placeNew(dir int, name, base string) error {
 		_ = unix.Unlinkat(dir, name, 0)
 		return nil
 	case errors.Is(err, unix.EEXIST):
-		return errOverwritten
+		return ErrOverwritten
 	}
 	// No hard links on this file system: look, then move. The gap between the two is as small as it gets there.
 	var st unix.Stat_t
 	if unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-		return errOverwritten
+		return ErrOverwritten
 	}
 	return unix.Renameat(dir, name, dir, base)
 }
@@ -364,13 +364,13 @@ func placeOver(dir int, name, base string, old *unix.Stat_t) error {
 	if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
 	} else if err != nil || st.Dev != old.Dev || st.Ino != old.Ino || st.Size != old.Size || st.Mtim != old.Mtim || st.Ctim != old.Ctim {
-		return errOverwritten
+		return ErrOverwritten
 	}
 	return unix.Renameat(dir, name, dir, base)
 }
 
-// syncFolder makes a rename durable.
-func syncFolder(dir int) error {
+// SyncFolder makes a rename durable.
+func SyncFolder(dir int) error {
 	fd, err := openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err
@@ -384,7 +384,7 @@ func syncFolder(dir int) error {
 }
 
 // unmake removes folders that were created for a file that was not written. One that is in use by now stays.
-func unmake(made []string) {
+func Unmake(made []string) {
 	for i := len(made) - 1; i >= 0; i-- {
 		_ = unix.Rmdir(made[i])
 	}
