@@ -201,7 +201,11 @@ func (x *session) load(req *wire.Request, mcpServers []string) {
 	s := x.engine
 	reserved := x.settings != nil && s == nil
 	x.mu.Unlock()
-	if reserved { // a panel that was never used: there is nothing to replay
+	if reserved { // a panel that was never used, unless it is unknown what became of its first input
+		_, err := x.server.host.Open(req.Context(), x.id)
+		reserved = errors.Is(err, engine.ErrNotFound)
+	}
+	if reserved { // there is nothing to replay
 		_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes()}, func() { x.announce(mcpServers) })
 		return
 	}

@@ -18,11 +18,11 @@ import (
 var _ Log = (*File)(nil)
 
 // Create makes a session's folder with an empty journal and owns it. The folder above it must exist. It is
-// fs.ErrExist when the folder holds a journal already.
+// fs.ErrExist when the folder holds a journal with a commit already.
 func Create(dir string, o Options) (*File, error) {
 	path := inFolder(dir)
 	if _, err := os.Lstat(path); err == nil {
-		return nil, fmt.Errorf("create journal %s: %w", path, fs.ErrExist)
+		return createAgain(dir, o)
 	}
 	for _, d := range []string{dir, filepath.Join(dir, artifactsDir), filepath.Join(dir, outDir)} {
 		if err := os.Mkdir(d, folderMode); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -43,6 +43,20 @@ func Create(dir string, o Options) (*File, error) {
 		f.head.Hash = o.Parent // the first commit's prev
 	}
 	return f, err
+}
+
+// createAgain takes the journal that an earlier attempt left without a commit: the disk was full, or the process died.
+func createAgain(dir string, o Options) (*File, error) {
+	taken := fmt.Errorf("create journal %s: %w", inFolder(dir), fs.ErrExist)
+	f, err := Open(dir, o, func(*Raw) error { return taken })
+	switch {
+	case errors.Is(err, taken):
+		return nil, taken
+	case err != nil:
+		return nil, errors.Join(taken, err)
+	}
+	f.head.Hash = o.Parent
+	return f, nil
 }
 
 // makeFile makes an empty journal under another name first: a crash never leaves half of one.

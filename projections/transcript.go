@@ -77,8 +77,12 @@ func (t *Transcript) cut(from uint64) {
 	}
 }
 
-// PartsDigest is the digest over a response's parts: SHA-256 of the digests of their texts, one after the other.
+// PartsDigest is the digest over a response's parts: SHA-256 of the digests of their texts, one after the other; zero where
+// there are none.
 func PartsDigest(digests []journal.Hash) (sum journal.Hash) {
+	if len(digests) == 0 {
+		return sum
+	}
 	h := make([]byte, 0, 16*len(sum))
 	for i := range digests {
 		h = append(h, digests[i][:]...)

@@ -13,6 +13,7 @@ type replayCmd struct {
 	View      string  `placeholder:"NAME" help:"Print one view only."`
 	Diff      string  `placeholder:"A..B" xor:"what" help:"Print what changed in the views from commit A to commit B."`
 	Where     string  `placeholder:"CONDITION" xor:"what" help:"Print the first event after which a field of the views has a value, such as gate.reason=no_progress."`
+	Request   int     `placeholder:"N" xor:"what" help:"Rebuild request N of the session (from 1) and compare its digest with the recorded one."`
 	Check     bool    `xor:"what" help:"Decide each recorded command again and compare."`
 	Strict    bool    `help:"With --check: a difference with another build fails too."`
 	JSON      bool    `name:"json" help:"Print JSON, the same bytes for equal journals."`
@@ -42,6 +43,8 @@ func (c *replayCmd) Run(g *globals) error {
 		return c.where(g, p)
 	case c.Check:
 		return c.check(g, p)
+	case c.Request != 0:
+		return c.request(g, p)
 	}
 	p.Chosen = false // told already
 	return showViews(g, p, inspect.ReplayOptions{Until: c.Until, Normalize: c.Normalize}, c.View, c.JSON)
@@ -49,7 +52,7 @@ func (c *replayCmd) Run(g *globals) error {
 
 // fits refuses flags that do not go together, before anything is read.
 func (c *replayCmd) fits() error {
-	other := c.Diff != "" || c.Where != "" || c.Check
+	other := c.Diff != "" || c.Where != "" || c.Check || c.Request != 0
 	switch {
 	case other && c.Until != nil:
 		return errors.New("--until goes with the views alone")
@@ -59,6 +62,25 @@ func (c *replayCmd) fits() error {
 		return errors.New("--strict goes with --check")
 	}
 	return inspect.CheckView(c.View)
+}
+
+// request fails when the rebuilt request is not the one that was asked.
+func (c *replayCmd) request(g *globals, p inspect.Place) error {
+	r, err := inspect.Rebuild(p.Path, c.Request)
+	if err != nil {
+		return err
+	}
+	out := []byte(r.Tell())
+	if c.JSON {
+		out = r.JSON()
+	}
+	if err := printed(g.stdout, out, nil); err != nil {
+		return err
+	}
+	if !r.Equal {
+		return errors.New("the rebuilt request differs from the recorded one")
+	}
+	return nil
 }
 
 func (c *replayCmd) diff(g *globals, p inspect.Place) error {

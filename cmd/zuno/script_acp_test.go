@@ -165,7 +165,7 @@ func stepStart(ctx context.Context, ts *testscript.TestScript, p *player, args [
 // passed are the variables that an agent gets where the script has them.
 var passed = []string{
 	"HOME", "PATH", "TMPDIR", "WORK", "ZUNO_DATA_DIR", "ZUNO_DB", "ZUNO_CONFIG_CONTENT", "ZUNO_PID", "zuno_secret", "TEST_API_KEY",
-	"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "GIT_CONFIG_NOSYSTEM", "GOCACHE", "GOPATH", "GOMODCACHE", "GOFLAGS", "GOWORK", "GOTOOLCHAIN",
+	"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "GIT_CONFIG_NOSYSTEM", "GOCACHE", "GOPATH", "GOMODCACHE", "GOFLAGS", "GOWORK", "GOTOOLCHAIN",
 }
 
 func environ(ts *testscript.TestScript) (env []string) {

@@ -37,8 +37,10 @@ func manySessions(b *testing.B, n int) (data, cwd string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		sum, err := json.Marshal(engine.Summary{Session: id, Title: fmt.Sprintf("Find out why test %d fails on Mondays, and mend it", i), Cwd: cwd, Worktree: cwd,
-			Created: 1e12 + int64(i), Updated: 1e12 + int64(i*7919%n)*1000, Head: 7, Size: st.Size(), Modified: st.ModTime().UnixNano()})
+		sum, err := json.Marshal(engine.Summary{
+			Session: id, Title: fmt.Sprintf("Find out why test %d fails on Mondays, and mend it", i), Cwd: cwd, Worktree: cwd,
+			Created: 1e12 + int64(i), Updated: 1e12 + int64(i*7919%n)*1000, Head: 7, Size: st.Size(), Modified: st.ModTime().UnixNano(),
+		})
 		if err != nil {
 			b.Fatal(err)
 		}

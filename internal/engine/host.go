@@ -133,6 +133,7 @@ func (h *Host) Create(id, cwd string, set *Settings, o Observer, commandID, acto
 		Cwd: event.NewText(cwd), Worktree: event.NewText(set.Worktree),
 	}, &firstCommand{commandID, actor, first})
 	if err != nil {
+		s.server.Close()
 		_ = s.log.Close()
 		if !errors.Is(err, journal.ErrUnknownOutcome) { // nothing was accepted: the panel is as unused as before
 			_ = os.RemoveAll(s.dir)

@@ -286,3 +286,34 @@ func TestEightAgentsInOneDataFolder(t *testing.T) {
 	}
 	end(t, ctx, c)
 }
+
+// A batch that cannot be written, at each of the first ones of a session: the editor hears of it once, and the same panel
+// goes on as soon as there is room.
+// spec: D200
+func TestFullDiskOverACP(t *testing.T) {
+	for nth := 1; nth <= 5; nth++ {
+		data := t.TempDir()
+		c, ctx := agent(t, data, journal.PointBeforeSync, nth)
+		id, err := c.New(ctx, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := 0
+		var last client.Head
+		for range 4 {
+			r, err := c.Prompt(id, "hello").Wait(ctx)
+			if err != nil {
+				failed++
+				continue
+			}
+			last = client.ReadMeta(r.Meta).Head
+		}
+		if failed > 1 || last.Number == 0 {
+			t.Errorf("batch %d: %d of 4 prompts failed, head %d", nth, failed, last.Number)
+		}
+		end(t, ctx, c)
+		if v, err := journal.Verify(sessionDir(data, id), hash(t, last.Hash)); err != nil || v.Match != last.Number {
+			t.Errorf("batch %d: %+v, %v", nth, v, err)
+		}
+	}
+}

@@ -101,7 +101,7 @@ func newHost(data string, c *clock, fault func(journal.Point) error) (*engine.Ho
 	}
 	settings := &engine.Settings{
 		Provider: scripted.New(script, nil, c),
-		Policy: event.Policy{Agent: "build", Mode: event.ModeStandard, Concurrency: 1, Model: event.ModelChoice{Provider: "scripted", Name: "story", Surface: "scripted"}},
+		Policy:   event.Policy{Agent: "build", Mode: event.ModeStandard, Concurrency: 1, Model: event.ModelChoice{Provider: "scripted", Name: "story", Surface: "scripted"}},
 	}
 	return engine.NewHost(engine.Options{
 		Data: data, Build: func() string { return "test" }, Clock: c, IDs: ids{}, Tools: tools.NewRegistry(), Fault: fault,

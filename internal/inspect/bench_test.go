@@ -96,3 +96,42 @@ func median(d []time.Duration) time.Duration {
 	slices.Sort(d)
 	return d[len(d)/2]
 }
+
+// BenchmarkExplain: each kind of explanation of a session of 100,000 events, the one that takes longest, against opening
+// the session with all checks and the fold; and the verification of the same session.
+func BenchmarkExplain(b *testing.B) {
+	dir := mixed(b, 100_000)
+	var opening, verify []time.Duration
+	explain := map[string][]time.Duration{}
+	for b.Loop() {
+		opening = append(opening, timing(b, func() error {
+			folder := projections.NewFolder(projections.Options{})
+			f, err := journal.Open(dir, journal.Options{}, folder.Commit)
+			if err != nil {
+				return err
+			}
+			return f.Close()
+		}))
+		for _, kind := range ExplainKinds {
+			explain[kind] = append(explain[kind], timing(b, func() error {
+				_, err := Explain(dir, kind, Last)
+				return err
+			}))
+		}
+		verify = append(verify, timing(b, func() error {
+			_, err := Verify(dir, "")
+			return err
+		}))
+	}
+	longest := time.Duration(0)
+	for kind, d := range explain {
+		m := median(d)
+		longest = max(longest, m)
+		b.ReportMetric(m.Seconds()*1e3, "ms-"+kind)
+	}
+	m := median(opening)
+	b.ReportMetric(float64(longest)/float64(m), "ratio")
+	b.ReportMetric(1.5, "limit")
+	b.ReportMetric(float64(median(verify))/float64(m), "ratio-verify")
+	b.ReportMetric(m.Seconds()*1e3, "ms-open")
+}

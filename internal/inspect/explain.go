@@ -103,15 +103,11 @@ func (e *explainer) step(x happening, what, format string, a ...any) *Step {
 
 // because keeps the chain of causes of a commit, back to the one that came from outside. A stop of the user and what a new
 // run settles come from outside themselves: then the chain of what was there before says more.
-func (e *explainer) because(commit, before uint64) error {
-	links, err := e.chain(commit)
-	if err == nil && len(links) == 1 && before > 0 && before != commit {
-		links, err = e.chain(before)
+func (e *explainer) because(commit, before uint64) {
+	e.out.Because = e.chain(commit)
+	if len(e.out.Because) == 1 && before > 0 && before != commit {
+		e.out.Because = e.chain(before)
 	}
-	for _, l := range links {
-		e.out.Because = append(e.out.Because, l.number)
-	}
-	return err
 }
 
 // recovery is the command by which a run settles what an earlier one left.
@@ -444,7 +440,8 @@ func (e *explainer) call(id string) error {
 			before = x.place.Commit
 		}
 	}
-	return e.because(last, before)
+	e.because(last, before)
+	return nil
 }
 
 // between counts what the turn did before the request that led to the call.
@@ -630,7 +627,8 @@ func (e *explainer) turn(id string) error {
 	if s.ended != nil {
 		last = s.ended.place.Commit
 	}
-	return e.because(last, before)
+	e.because(last, before)
+	return nil
 }
 
 // mostRequests is how many requests of a turn are told at each end of it.
@@ -699,7 +697,8 @@ func (e *explainer) input(id string) error {
 	if t := e.findTurn(in.Turn); t != nil {
 		before = t.Started
 	}
-	return e.because(last, before)
+	e.because(last, before)
+	return nil
 }
 
 // ways are the commits at which something may have happened to the input, in order.
@@ -795,7 +794,8 @@ func (e *explainer) gate() error {
 	}
 	e.note("%s", clears(x.State.String(), g))
 	e.queued()
-	return e.because(g.Raised, 0)
+	e.because(g.Raised, 0)
+	return nil
 }
 
 func gateWords(g *projections.Gate) string {
@@ -896,7 +896,8 @@ func (e *explainer) noGate() error {
 	}
 	slices.SortStableFunc(e.out.Steps, func(a, b Step) int { return cmp.Compare(a.Commit, b.Commit) })
 	if last > 0 {
-		return e.because(last, before)
+		e.because(last, before)
+		return nil
 	}
 	return nil
 }

@@ -18,18 +18,24 @@ type history struct {
 	file   *journal.File
 	view   *projections.View
 	source live.Source
+	causes []uint64 // by commit, from 1
 }
 
 func openHistory(path string) (*history, error) {
 	folder := projections.NewFolder(projections.Options{Keep: true})
-	file, source, err := live.Open(journal.Inspection{Path: path, Fold: func(c *journal.Raw) error { return unreadable(path, c, folder.Commit(c)) }})
+	h := &history{path: path, view: folder.View}
+	var err error
+	h.file, h.source, err = live.Open(journal.Inspection{Path: path, Fold: func(c *journal.Raw) error {
+		h.causes = append(h.causes, c.Cause)
+		return unreadable(path, c, folder.Commit(c))
+	}})
 	if err != nil {
 		return nil, unwrapped(err)
 	}
-	if source.Way != live.Free {
-		InUse(source)
+	if h.source.Way != live.Free {
+		InUse(h.source)
 	}
-	return &history{path, file, folder.View, source}, nil
+	return h, nil
 }
 
 // happening is an event with what is known of its commit. Its texts are digest and size only.
@@ -88,7 +94,7 @@ func whole[T event.Payload](h *history, at projections.Place) (p T, err error) {
 	return p, err
 }
 
-// link is a commit of a causal chain.
+// link is a commit without its events.
 type link struct {
 	number, cause         uint64
 	at                    int64
@@ -104,16 +110,11 @@ func (h *history) link(n uint64) (l link, err error) {
 }
 
 // chain follows the cause of a commit to the one that came from outside, the newest first.
-func (h *history) chain(from uint64) (out []link, err error) {
-	for n := from; n > 0; {
-		l, err := h.link(n)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, l)
-		n = l.cause
+func (h *history) chain(from uint64) (out []uint64) {
+	for n := from; n > 0; n = h.causes[n-1] {
+		out = append(out, n)
 	}
-	return out, nil
+	return out
 }
 
 // turnStory is what happened in a turn.

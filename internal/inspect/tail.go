@@ -111,7 +111,9 @@ type tailer struct {
 	last  []string // while only the last lines are wanted
 }
 
-func newTailer(w io.Writer, o TailOptions) *tailer { return &tailer{out: bufio.NewWriter(w), most: o.Most} }
+func newTailer(w io.Writer, o TailOptions) *tailer {
+	return &tailer{out: bufio.NewWriter(w), most: o.Most}
+}
 
 const (
 	// deepest is the last level that is drawn; a longer chain goes on there, and says how deep it is.

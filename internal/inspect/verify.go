@@ -31,8 +31,8 @@ type Verification struct {
 	Match    uint64       `json:"match,omitempty"` // the commit that has the expected hash
 	Expected string       `json:"expected,omitempty"`
 	Parent   string       `json:"forked_from,omitempty"` // the commit of another session that its first one names
-	FirstBad uint64       `json:"first_bad,omitempty"` // commit of a damaged journal
-	Reason   string       `json:"reason,omitempty"`    // why it is damaged or could not be read
+	FirstBad uint64       `json:"first_bad,omitempty"`   // commit of a damaged journal
+	Reason   string       `json:"reason,omitempty"`      // why it is damaged or could not be read
 }
 
 // ParseHead reads a head as it is printed: the hex digits of a commit's hash. Its error is [*BadHead].

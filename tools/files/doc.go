@@ -6,4 +6,6 @@
 //
 // Nothing here waits for anyone: a file is opened without blocking and looked at before it is read, so a fifo, a
 // socket or a device is refused at once.
+//
+// What is exported beside [Register] is for other families of tools that reach files in the same way.
 package files

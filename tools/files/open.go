@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -12,16 +13,18 @@ import (
 	"zuno/tools"
 )
 
-// failure is why a call did nothing.
+// Failure is why a call did nothing: a class and a sentence for the model.
 type Failure struct {
 	Class string
 	Text  string
 }
 
+// Refuse makes a failure.
 func Refuse(class, format string, args ...any) *Failure {
 	return &Failure{Class: class, Text: fmt.Sprintf(format, args...)}
 }
 
+// Result is the failure as what became of the call.
 func (f *Failure) Result() tools.Result {
 	outcome := tools.Failed
 	if f.Class == tools.ClassCancelled {
@@ -30,7 +33,7 @@ func (f *Failure) Result() tools.Result {
 	return tools.Result{Outcome: outcome, Class: f.Class, Text: f.Text}
 }
 
-// failureOf puts an error of the operating system into words.
+// FailureOf puts an error of the operating system into words.
 func FailureOf(doing, path string, err error) *Failure {
 	switch {
 	case errors.Is(err, unix.ELOOP), errors.Is(err, errChanged):
@@ -47,7 +50,7 @@ func FailureOf(doing, path string, err error) *Failure {
 
 var errChanged = errors.New("it leads to another file now")
 
-// verify holds a target against the file system once more: its name must still lead where it did when the call was
+// Verify holds a target against the file system once more: its name must still lead where it did when the call was
 // permitted.
 func Verify(w tools.Where, target tools.Target) (tools.Target, *Failure) {
 	now := w.Locate(target.Named)
@@ -135,13 +138,23 @@ func kindOf(mode uint32) string {
 	return "no regular file"
 }
 
-// source is an open regular file. It reads without the runtime's poller, so a file of the kernel that has nothing to
+// Source is an open regular file. It reads without the runtime's poller, so a file of the kernel that has nothing to
 // say is an error instead of a wait.
 type Source struct {
 	fd   int
-	Stat unix.Stat_t
+	Stat unix.Stat_t // as of after it was opened
 }
 
+// Reopen gives the file to somebody who closes it on his own.
+func (s *Source) Reopen(name string) (*os.File, error) {
+	fd, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// Read reads on, as an io.Reader does.
 func (s *Source) Read(p []byte) (int, error) {
 	for {
 		n, err := unix.Read(s.fd, p)
@@ -157,6 +170,7 @@ func (s *Source) Read(p []byte) (int, error) {
 	}
 }
 
+// Close closes the file.
 func (s *Source) Close() { _ = unix.Close(s.fd) }
 
 // OpenRegular opens a file below an open folder after looking at what it is; and looks again afterwards, since the
@@ -195,4 +209,28 @@ func notRegular(stat *unix.Stat_t, shown string) *Failure {
 		return FailureOf("open", shown, unix.ELOOP)
 	}
 	return Refuse(tools.ClassNotRegular, "%s is %s, not a regular file. It was not opened.", shown, kindOf(uint32(stat.Mode)))
+}
+
+// Open opens a regular file by its resolved path.
+func Open(real, shown string) (*Source, *Failure) {
+	dir, base, _, err := OpenFolder(real, false)
+	if err != nil {
+		return nil, FailureOf("open", shown, err)
+	}
+	defer func() { _ = unix.Close(dir) }()
+	return OpenRegular(dir, base, shown)
+}
+
+// OpenDir opens a folder that can be listed, by its resolved path.
+func OpenDir(real, shown string) (*os.File, *Failure) {
+	dir, base, _, err := OpenFolder(real, false)
+	if err != nil {
+		return nil, FailureOf("open", shown, err)
+	}
+	defer func() { _ = unix.Close(dir) }()
+	fd, err := openat(dir, base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, FailureOf("list", shown, err)
+	}
+	return os.NewFile(uintptr(fd), shown), nil
 }

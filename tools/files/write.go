@@ -9,9 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -33,7 +31,8 @@ For a change to a part of a file prefer a smaller edit where one is offered. Lin
 
 // outcome is the typed result of a mutation.
 type outcome struct {
-	Files []changed `json:"files"`
+	Files     []changed `json:"files"`
+	PreImages string    `json:"pre_images,omitempty"`
 }
 
 type changed struct {
@@ -82,6 +81,11 @@ func runWrite(ctx context.Context, env tools.Env, w tools.Where, t tools.Target,
 	if ctx.Err() != nil {
 		return tools.Result{Outcome: tools.Cancelled, Class: tools.ClassCancelled, Text: "Cancelled before anything was written."}
 	}
+	unlock, f := Lock(ctx)
+	if f != nil {
+		return f.Result()
+	}
+	defer unlock()
 	if _, f := Verify(w, t); f != nil {
 		return f.Result()
 	}
@@ -111,17 +115,22 @@ func runWrite(ctx context.Context, env tools.Env, w tools.Where, t tools.Target,
 	if before.exists && before.digest == after.Digest {
 		after.Change = tools.WasRead
 		return tools.Result{
-			Outcome: tools.OK, Files: []tools.File{after}, Raw: rawOf(nil),
+			Outcome: tools.OK, Files: []tools.File{after}, Raw: rawOf(""),
 			Text: fmt.Sprintf("%s already has exactly this content (%d bytes); nothing was written.", t.Named, len(content)),
 		}
+	}
+	kept, f := before.keep(ctx, env, t)
+	if f != nil {
+		return f.Result()
 	}
 	if err := commit(dir, base, content, before.stat); err != nil {
 		var late *lateError
 		if errors.As(err, &late) {
 			return tools.Result{
 				Outcome: tools.Uncertain, Class: tools.ClassIO,
-				Text: fmt.Sprintf("Uncertain: %s was replaced, but it is not known to be on disk: %v. Read it before changing anything else.", t.Named, late.err),
-				Raw:  rawOf([]changed{{Path: t.Named, Change: after.Change, Digest: hex.EncodeToString(after.Digest[:]), Size: len(content)}}),
+				Text:      fmt.Sprintf("Uncertain: %s was replaced, but it is not known to be on disk: %v. Read it before changing anything else.", t.Named, late.err),
+				Raw:       rawOf(kept, changed{Path: t.Named, Change: after.Change, Digest: hex.EncodeToString(after.Digest[:]), Size: len(content)}),
+				PreImages: kept,
 			}
 		}
 		Unmake(made)
@@ -141,7 +150,7 @@ func runWrite(ctx context.Context, env tools.Env, w tools.Where, t tools.Target,
 		if len(content) <= MaxDiff && IsText(content) {
 			after.HasDiff, after.New = true, string(content)
 		}
-	case before.known && len(content) <= MaxDiff && IsText(content) && IsText(before.content):
+	case before.whole && len(before.content) <= MaxDiff && len(content) <= MaxDiff && IsText(content) && IsText(before.content):
 		added, removed = diffCounts(before.content, content)
 		after.HasDiff, after.Old, after.New = true, string(before.content), string(content)
 	default:
@@ -156,110 +165,23 @@ func runWrite(ctx context.Context, env tools.Env, w tools.Where, t tools.Target,
 	}
 	return tools.Result{
 		Outcome: tools.OK, Text: text, Files: []tools.File{after},
-		Raw: rawOf([]changed{{
+		Raw: rawOf(kept, changed{
 			Path: t.Named, Change: after.Change, Digest: hex.EncodeToString(after.Digest[:]),
 			Size: len(content), Added: added, Removed: removed,
-		}}),
+		}),
+		PreImages: kept,
 	}
 }
 
-func rawOf(files []changed) []byte {
+func rawOf(kept string, files ...changed) []byte {
 	if files == nil {
 		files = []changed{}
 	}
-	raw, err := json.Marshal(outcome{Files: files})
+	raw, err := json.Marshal(outcome{Files: files, PreImages: kept})
 	if err != nil {
 		return nil // strings and numbers always encode
 	}
 	return raw
-}
-
-// previous is what stood at the path.
-type previous struct {
-	exists  bool
-	stat    *unix.Stat_t
-	digest  [32]byte
-	lines   int
-	bom     bool
-	known   bool // content holds all of it
-	content []byte
-}
-
-// examine looks at what stands at the path and refuses what may not be replaced.
-func examine(ctx context.Context, env tools.Env, dir int, base string, t tools.Target) (previous, *Failure) {
-	var st unix.Stat_t
-	if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); errors.Is(err, unix.ENOENT) {
-		return previous{}, nil
-	}
-	if st.Mode&unix.S_IFMT == unix.S_IFREG {
-		if _, ok := LastRead(env, t); !ok {
-			return previous{}, Refuse(tools.ClassReadRequired, "%s exists and was not read in this session. Nothing was written. Read it first, then write what it shall become.", t.Named)
-		}
-	}
-	file, f := OpenRegular(dir, base, t.Named)
-	if f != nil {
-		return previous{}, f
-	}
-	defer file.Close()
-	before := previous{exists: true, stat: &file.Stat, known: true}
-	sum := sha256.New()
-	buffer := chunks.Get().(*[]byte)
-	defer chunks.Put(buffer)
-	var size int
-	var last byte
-	for {
-		n, err := file.Read(*buffer)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return previous{}, FailureOf("read", t.Named, err)
-		}
-		if ctx.Err() != nil {
-			return previous{}, Refuse(tools.ClassCancelled, "Cancelled before anything was written.")
-		}
-		p := (*buffer)[:n]
-		if size == 0 {
-			before.bom = bytes.HasPrefix(p, bom)
-		}
-		sum.Write(p)
-		size += n
-		last = p[n-1]
-		before.lines += countLF(p)
-		if before.known = before.known && size <= MaxDiff; before.known {
-			before.content = append(before.content, p...)
-		}
-	}
-	if size > 0 && last != '\n' {
-		before.lines++
-	}
-	sum.Sum(before.digest[:0])
-	if digest, _ := LastRead(env, t); digest != before.digest {
-		return previous{}, Refuse(tools.ClassStaleRead,
-			"%s changed after it was read: it had SHA-256 %x and has %x now. Nothing was written. Read it again and build the content from what it is now.",
-			t.Named, digest, before.digest)
-	}
-	return before, nil
-}
-
-func LastRead(env tools.Env, t tools.Target) ([32]byte, bool) {
-	if env.LastRead == nil {
-		return [32]byte{}, false
-	}
-	if digest, ok := env.LastRead(t.Real); ok {
-		return digest, true
-	}
-	return env.LastRead(t.Named)
-}
-
-func IsText(content []byte) bool { return utf8.Valid(content) && !hasNUL(content) }
-
-func countLines(content []byte) int {
-	n := countLF(content)
-	if len(content) > 0 && content[len(content)-1] != '\n' {
-		n++
-	}
-	return n
 }
 
 // lateError is a failure after the new content had taken the old one's place.
@@ -268,6 +190,7 @@ type lateError struct{ err error }
 func (e *lateError) Error() string { return e.err.Error() }
 func (e *lateError) Unwrap() error { return e.err }
 
+// ErrOverwritten is the error of placing over a file that is not the one that was examined.
 var ErrOverwritten = errors.New("changed in the meantime")
 
 // commit writes a file beside the old one, makes it durable and moves it into place, so that whoever looks sees the old
@@ -277,57 +200,77 @@ func commit(dir int, base string, content []byte, old *unix.Stat_t) (err error) 
 	return commitWith(dir, base, content, old, SyncFolder)
 }
 
-func commitWith(dir int, base string, content []byte, old *unix.Stat_t, sync func(int) error) (err error) {
-	name := ".zuno-" + strings.ToLower(rand.Text()[:16]) + ".tmp"
-	fd, err := openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o644)
+func commitWith(dir int, base string, content []byte, old *unix.Stat_t, sync func(int) error) error {
+	name, err := Stage(dir, content, old)
 	if err != nil {
 		return err
 	}
-	placed := false
-	defer func() {
-		if fd >= 0 {
-			_ = unix.Close(fd)
-		}
-		if !placed {
-			_ = unix.Unlinkat(dir, name, 0)
-		}
-	}()
-	for rest := content; len(rest) > 0; {
-		n, err := unix.Write(fd, rest)
+	if err := Place(dir, name, base, old); err != nil {
+		Discard(dir, name)
+		return err
+	}
+	if err := sync(dir); err != nil {
+		return &lateError{err: err}
+	}
+	return nil
+}
+
+// Stage writes content to a new file beside those of an open folder and makes it durable. It gets the owner and the mode
+// bits of like, where that is not nil. Nothing is left behind by an error; otherwise the caller places or discards it.
+func Stage(dir int, content []byte, like *unix.Stat_t) (name string, err error) {
+	name = ".zuno-" + strings.ToLower(rand.Text()[:16]) + ".tmp"
+	fd, err := openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return "", err
+	}
+	if err = fill(fd, content); err == nil && like != nil {
+		err = likeOld(fd, like)
+	}
+	if err == nil {
+		err = unix.Fsync(fd)
+	}
+	if closing := unix.Close(fd); err == nil {
+		err = closing
+	}
+	if err != nil {
+		Discard(dir, name)
+		return "", err
+	}
+	return name, nil
+}
+
+func fill(fd int, content []byte) error {
+	for len(content) > 0 {
+		n, err := unix.Write(fd, content)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		rest = rest[n:]
-	}
-	if old != nil {
-		if err := likeOld(fd, old); err != nil {
-			return err
-		}
-	}
-	if err := unix.Fsync(fd); err != nil {
-		return err
-	}
-	err = unix.Close(fd)
-	fd = -1
-	if err != nil {
-		return err
-	}
-	if old == nil {
-		err = placeNew(dir, name, base)
-	} else {
-		err = placeOver(dir, name, base, old)
-	}
-	if err != nil {
-		return err
-	}
-	placed = true
-	if err := sync(dir); err != nil {
-		return &lateError{err: err}
+		content = content[n:]
 	}
 	return nil
+}
+
+// Discard removes what was staged.
+func Discard(dir int, name string) { _ = unix.Unlinkat(dir, name, 0) }
+
+// Place moves what was staged to its name. It replaces nothing but old, the file that was examined, as it was then; nil
+// stands for no file. Its error is [ErrOverwritten] where somebody else was there. It is durable after [SyncFolder].
+func Place(dir int, name, base string, old *unix.Stat_t) error {
+	if old == nil {
+		return placeNew(dir, name, base)
+	}
+	return placeOver(dir, name, base, old)
+}
+
+// Remove deletes the file that was examined, as it was then; its error is as that of [Place].
+func Remove(dir int, base string, old *unix.Stat_t) error {
+	if err := unchanged(dir, base, old); err != nil {
+		return err
+	}
+	return unix.Unlinkat(dir, base, 0)
 }
 
 // likeOld gives the new file the owner and the mode bits of the old. An owner that we may not give away stays ours.
@@ -360,13 +303,20 @@ func placeNew(dir int, name, base string) error {
 
 // placeOver refuses to replace anything but the file that was examined, as it was.
 func placeOver(dir int, name, base string, old *unix.Stat_t) error {
+	if err := unchanged(dir, base, old); err != nil {
+		return err
+	}
+	return unix.Renameat(dir, name, dir, base)
+}
+
+func unchanged(dir int, base string, old *unix.Stat_t) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
 	} else if err != nil || st.Dev != old.Dev || st.Ino != old.Ino || st.Size != old.Size || st.Mtim != old.Mtim || st.Ctim != old.Ctim {
 		return ErrOverwritten
 	}
-	return unix.Renameat(dir, name, dir, base)
+	return nil
 }
 
 // SyncFolder makes a rename durable.
@@ -383,7 +333,7 @@ func SyncFolder(dir int) error {
 	return err
 }
 
-// unmake removes folders that were created for a file that was not written. One that is in use by now stays.
+// Unmake removes folders that were created for a file that was not written. One that is in use by now stays.
 func Unmake(made []string) {
 	for i := len(made) - 1; i >= 0; i-- {
 		_ = unix.Rmdir(made[i])

@@ -1,0 +1,372 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"zuno/journal"
+)
+
+// shelf is a data folder of sessions that have no more than a summary that is up to date. Where a list opens a journal
+// in spite of that, it finds none.
+type shelf struct {
+	t    *testing.T
+	data string
+}
+
+func newShelf(t *testing.T, n int) *shelf {
+	t.Helper()
+	s := &shelf{t, t.TempDir()}
+	if err := os.Mkdir(filepath.Join(s.data, "sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		s.put(i, fmt.Sprint("title ", i), int64(i*7919%1000))
+	}
+	return s
+}
+
+func sessionID(i int) string            { return fmt.Sprintf("ses_%026d", i) }
+func (s *shelf) folder(i int) string    { return filepath.Join(s.data, "sessions", sessionID(i)) }
+func (s *shelf) cwd(i int) string       { return filepath.Join(s.data, fmt.Sprint("work-", i%10)) }
+func (s *shelf) index() string          { return filepath.Join(s.data, indexFile) }
+func (s *shelf) summary(i int) *Summary { return &Summary{Session: sessionID(i), Cwd: s.cwd(i)} }
+
+// put writes a session and its summary, without telling the index.
+func (s *shelf) put(i int, title string, updated int64) *Summary {
+	s.t.Helper()
+	sum, err := s.write(i, title, updated)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return sum
+}
+
+func (s *shelf) write(i int, title string, updated int64) (*Summary, error) {
+	dir := s.folder(i)
+	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
+		return nil, err
+	}
+	sum := s.summary(i)
+	sum.Title, sum.Updated, sum.Head = title, updated, 7
+	if err := os.WriteFile(filepath.Join(dir, journalFile), []byte(fmt.Sprint("no journal, but ", title)), 0o600); err != nil {
+		return nil, err
+	}
+	return sum, errors.Join(sum.stamp(dir), sum.write(dir))
+}
+
+func (s *shelf) page(q Query) Page {
+	s.t.Helper()
+	p, err := ListPage(s.data, q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+func (s *shelf) list() []Summary { return s.page(Query{}).Sessions }
+
+// truth is the list without an index.
+func (s *shelf) truth() []Summary {
+	s.t.Helper()
+	if err := os.Remove(s.index()); err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
+	}
+	return s.list()
+}
+
+// settle makes the index one that can be trusted: the sessions folder was not changed just before.
+func (s *shelf) settle() {
+	s.t.Helper()
+	for range 1000 {
+		s.list()
+		x := readIndex(s.data)
+		x.close()
+		if x.whole && !x.folder.racy() {
+			return
+		}
+	}
+	s.t.Fatal("the index is never trusted")
+}
+
+func (s *shelf) same(what string, got, want []Summary) {
+	s.t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		s.t.Fatalf("%s: the list of %d differs from that of %d", what, len(got), len(want))
+	}
+}
+
+// spec: D211
+func TestPagesAreTheList(t *testing.T) {
+	s := newShelf(t, 300)
+	all := s.truth()
+	if len(all) != 300 {
+		t.Fatal(len(all))
+	}
+	for i := range all[1:] {
+		if before(&indexed{Summary: all[i]}, &indexed{Summary: all[i+1]}) >= 0 {
+			t.Fatal("not in order at ", i)
+		}
+	}
+	s.settle()
+	for _, q := range []Query{{}, {Cwd: s.cwd(3)}, {Cwd: s.cwd(3) + "/../work-3/"}, {Cwd: "/none"}} {
+		var want, got []Summary
+		for i := range all {
+			if q.Cwd == "" || strings.HasPrefix(q.Cwd, all[i].Cwd) {
+				want = append(want, all[i])
+			}
+		}
+		for q.Most = 7; ; q.From += q.Most {
+			p := s.page(q)
+			got = append(got, p.Sessions...)
+			if !p.More {
+				break
+			}
+			if len(p.Sessions) != q.Most {
+				t.Fatalf("a page of %d", len(p.Sessions))
+			}
+		}
+		s.same(fmt.Sprint(q.Cwd), got, want)
+	}
+	if err := errors.Join(os.Mkdir(s.cwd(3), 0o700), os.Symlink(s.cwd(3), filepath.Join(s.data, "link"))); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.page(Query{Cwd: filepath.Join(s.data, "link")}); len(p.Sessions) != 30 {
+		t.Errorf("by a link there are %d", len(p.Sessions))
+	}
+}
+
+// spec: D211
+func TestDamagedIndexGivesTheSameList(t *testing.T) {
+	s := newShelf(t, 150)
+	want := s.truth()
+	s.settle()
+	good, err := os.ReadFile(s.index())
+	if err != nil {
+		t.Fatal(err)
+	}
+	damages := map[string][]byte{"empty": {}, "garbage": []byte("garbage"), "appended": append(good[:len(good):len(good)], "half of a summary"...)}
+	for i := 0; i < len(good); i += map[bool]int{true: 1, false: 211}[i < indexHead+blockHead] { // each byte of the head, and some of the rest
+		b := append([]byte(nil), good...)
+		b[i] ^= 0x21
+		damages[fmt.Sprint("byte ", i)] = b
+		damages[fmt.Sprint("cut at ", i)] = good[:i]
+	}
+	for name, b := range damages {
+		if err := os.WriteFile(s.index(), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.same(name, s.list(), want)
+		s.same(name+", again", s.list(), want)
+		if err := os.WriteFile(s.index(), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.same(name+", a page", s.page(Query{From: 100, Most: 20}).Sessions, want[100:120])
+	}
+	if len(damages) < 200 {
+		t.Errorf("only %d damages", len(damages))
+	}
+	if err := errors.Join(os.Remove(s.index()), os.Mkdir(s.index(), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	s.same("a folder in its place", s.list(), want)
+}
+
+// What changes without a word to the index is seen: a session that came, one that went, and one whose journal is another.
+//
+// spec: D211
+func TestIndexThatDisagrees(t *testing.T) {
+	s := newShelf(t, 150)
+	s.settle()
+	for round := range 20 {
+		s.put(1000+round, "new", int64(2000+round))
+		if got := s.page(Query{Most: 1}).Sessions; got[0].Title != "new" || got[0].Session != sessionID(1000+round) {
+			t.Fatalf("round %d: first is %s", round, got[0].Session)
+		}
+		if round%3 == 0 {
+			s.settle()
+		}
+		if err := os.RemoveAll(s.folder(round)); err != nil {
+			t.Fatal(err)
+		}
+		for _, sum := range s.list() {
+			if sum.Session == sessionID(round) {
+				t.Fatalf("round %d: %s is still listed", round, sum.Session)
+			}
+		}
+	}
+	s.settle()
+	s.put(1019, "changed", 5000)
+	s.put(1018, "changed too", 1)
+	if got := s.page(Query{Most: 3}).Sessions; got[0].Title != "changed" || got[1].Title != "new" || got[2].Title != "new" {
+		t.Errorf("%+v", got)
+	}
+	got := s.list()
+	s.same("in the end", got, s.truth())
+}
+
+// A session that cannot be read is told of with each list; it comes back when it can be.
+//
+// spec: D211
+func TestIndexOfBrokenSessions(t *testing.T) {
+	s := newShelf(t, 5)
+	if err := os.Remove(filepath.Join(s.folder(2), summaryFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(s.data, "sessions", sessionID(77)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		p := s.page(Query{Most: 2})
+		var d *journal.Damaged
+		if len(p.Sessions) != 2 || len(p.Broken) != 1 || !errors.As(p.Broken[0], &d) {
+			t.Fatalf("%d sessions, broken: %v", len(p.Sessions), p.Broken)
+		}
+		s.settle()
+	}
+	s.put(2, "mended", 1)
+	if p := s.page(Query{}); len(p.Sessions) != 5 || len(p.Broken) != 0 {
+		t.Errorf("%d sessions, broken: %v", len(p.Sessions), p.Broken)
+	}
+}
+
+// Owners write their summaries and tell the index while several lists read and exchange it. Nothing that an owner told is
+// lost.
+//
+// spec: D211
+func TestIndexOfManyAtOnce(t *testing.T) {
+	s := newShelf(t, 100)
+	s.settle()
+	var owners, lists sync.WaitGroup
+	end := make(chan struct{})
+	for o := range 4 {
+		owners.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(o)))
+			for n := range 60 {
+				i := 25*o + r.IntN(25)
+				sum, err := s.write(i, fmt.Sprintf("owner %d, change %d", o, n), int64(1000+n))
+				if err == nil {
+					err = addToIndex(s.data, sum)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 3 {
+		lists.Go(func() {
+			for {
+				select {
+				case <-end:
+					return
+				default:
+				}
+				if p, err := ListPage(s.data, Query{Most: 10}); err != nil || len(p.Sessions) != 10 {
+					t.Errorf("%d sessions, %v", len(p.Sessions), err)
+					return
+				}
+				if x := readIndex(s.data); x.whole {
+					x.changed = true // so that it is exchanged
+					x.save()
+					x.close()
+				}
+			}
+		})
+	}
+	owners.Wait()
+	close(end)
+	lists.Wait()
+	x := readIndex(s.data)
+	defer x.close()
+	if !x.whole {
+		t.Fatal("the index is damaged")
+	}
+	if err := x.gather(); err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]Summary{}
+	for i := range x.loose {
+		told[x.loose[i].Session] = x.loose[i].Summary
+	}
+	for i := range 100 {
+		b, err := os.ReadFile(filepath.Join(s.folder(i), summaryFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum Summary
+		if err := json.Unmarshal(b, &sum); err != nil {
+			t.Fatal(err)
+		}
+		if told[sum.Session].Title != sum.Title {
+			t.Errorf("the index has %q instead of %q", told[sum.Session].Title, sum.Title)
+		}
+	}
+}
+
+// The file does not grow for ever, whether somebody lists or nobody.
+//
+// spec: D211
+func TestIndexStaysSmall(t *testing.T) {
+	s := newShelf(t, 20)
+	s.settle()
+	sum := s.put(3, strings.Repeat("long ", 2000), 1)
+	for range 100 {
+		if err := addToIndex(s.data, sum); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, err := os.Stat(s.index()); err != nil || st.Size() < 1e6 {
+		t.Fatal(st, err)
+	}
+	s.list()
+	if st, err := os.Stat(s.index()); err != nil || st.Size() > 1<<15 {
+		t.Error(st, err)
+	}
+	if err := os.Truncate(s.index(), maxIndex); err != nil {
+		t.Fatal(err)
+	}
+	if err := addToIndex(s.data, sum); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.index()); !os.IsNotExist(err) {
+		t.Error("it is still there:", err)
+	}
+	if err := addToIndex(s.data, sum); err != nil {
+		t.Error(err)
+	}
+	s.same("afterwards", s.list(), s.truth())
+}
+
+func FuzzIndex(f *testing.F) {
+	e := indexed{Summary: Summary{Session: sessionID(1), Title: "title", Cwd: "/w", Worktree: "/w"}}
+	f.Add(appendBlock(nil, []indexed{e, e}))
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "f")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x := &index{}
+		var err error
+		if x.file, err = os.Open(path); err != nil {
+			t.Fatal(err)
+		}
+		defer x.close()
+		r := x.section(0, int64(len(b)))
+		for {
+			if _, err := r.block(); err != nil {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,207 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"zuno/internal/model"
+	"zuno/internal/model/httpx"
+)
+
+// responsesDecoder takes the stream of a response. Its finish markers are response.completed and response.incomplete.
+type responsesDecoder struct {
+	*httpx.Answer
+	calls   map[int]int     // output index → call
+	said    map[[2]int]bool // output and content index whose text came in pieces
+	refused bool
+}
+
+func newResponsesDecoder(emit func(model.Chunk) error) *responsesDecoder {
+	return &responsesDecoder{Answer: httpx.NewAnswer(emit), calls: map[int]int{}, said: map[[2]int]bool{}}
+}
+
+type responsesEvent struct {
+	Type         string          `json:"type"`
+	OutputIndex  int             `json:"output_index"`
+	ContentIndex int             `json:"content_index"`
+	SummaryIndex int             `json:"summary_index"`
+	Delta        string          `json:"delta"`
+	Text         string          `json:"text"`
+	Refusal      string          `json:"refusal"`
+	Arguments    string          `json:"arguments"`
+	Item         *responsesItem  `json:"item"`
+	Response     json.RawMessage `json:"response"`
+	Error        json.RawMessage `json:"error"`
+}
+
+type responsesItem struct {
+	Type      string `json:"type"`
+	CallID    string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type responsesEnd struct {
+	Status     string          `json:"status"`
+	Error      json.RawMessage `json:"error"`
+	Incomplete *struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Usage *struct {
+		Input     httpx.Count `json:"input_tokens"`
+		Output    httpx.Count `json:"output_tokens"`
+		InputMore *struct {
+			Cached  httpx.Count `json:"cached_tokens"`
+			Written httpx.Count `json:"cache_write_tokens"`
+		} `json:"input_tokens_details"`
+		OutputMore *struct {
+			Reasoning httpx.Count `json:"reasoning_tokens"`
+		} `json:"output_tokens_details"`
+	} `json:"usage"`
+}
+
+// Event takes one event. What is not known is passed over: the surface grows.
+func (d *responsesDecoder) Event(kind, data string) (over bool, err error) {
+	if data == "[DONE]" {
+		return true, nil
+	}
+	var e responsesEvent
+	if err := json.Unmarshal([]byte(data), &e); err != nil {
+		return false, httpx.Malformed(err)
+	}
+	if e.Type == "" {
+		e.Type = kind
+	}
+	switch e.Type {
+	case "response.output_text.delta":
+		d.said[[2]int{e.OutputIndex, e.ContentIndex}] = true
+		return false, d.Text(e.Delta)
+	case "response.refusal.delta":
+		d.said[[2]int{e.OutputIndex, e.ContentIndex}], d.refused = true, true
+		return false, d.Text(e.Delta)
+	case "response.output_text.done":
+		return false, d.missed(&e, e.Text)
+	case "response.refusal.done":
+		d.refused = true
+		return false, d.missed(&e, e.Refusal)
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		return false, d.Reasoning(e.Delta)
+	case "response.reasoning_summary_part.added":
+		if d.Thoughts() > 0 {
+			return false, d.Reasoning("\n\n")
+		}
+	case "response.output_item.added", "response.output_item.done":
+		return false, d.item(&e)
+	case "response.function_call_arguments.delta":
+		i, err := d.call(&e)
+		if err != nil {
+			return false, err
+		}
+		return false, d.Args(i, e.Delta)
+	case "response.function_call_arguments.done":
+		i, err := d.call(&e)
+		if err != nil || d.HasArgs(i) {
+			return false, err
+		}
+		return false, d.Args(i, e.Arguments)
+	case "response.completed", "response.incomplete", "response.done":
+		return true, d.end(e.Response)
+	case "response.failed", "response.cancelled":
+		return true, failure(e.Response, data)
+	case "error":
+		return true, httpx.Fault([]byte(data))
+	case "":
+		if err := httpx.Inside([]byte(data)); err != nil {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// missed passes a text on that came in one piece only.
+func (d *responsesDecoder) missed(e *responsesEvent, text string) error {
+	at := [2]int{e.OutputIndex, e.ContentIndex}
+	if d.said[at] {
+		return nil
+	}
+	d.said[at] = true
+	return d.Text(text)
+}
+
+// call is the call at an event's place. One whose beginning was not told begins here.
+func (d *responsesDecoder) call(e *responsesEvent) (int, error) {
+	if i, ok := d.calls[e.OutputIndex]; ok {
+		return i, nil
+	}
+	i, err := d.Begin("", "")
+	d.calls[e.OutputIndex] = i
+	return i, err
+}
+
+func (d *responsesDecoder) item(e *responsesEvent) error {
+	if e.Item == nil || e.Item.Type != "function_call" {
+		return nil
+	}
+	i, err := d.call(e)
+	if err != nil {
+		return err
+	}
+	if err := d.Know(i, e.Item.CallID, e.Item.Name); err != nil || e.Type == "response.output_item.added" || d.HasArgs(i) {
+		return err // arguments that are there at the beginning come again
+	}
+	return d.Args(i, e.Item.Arguments)
+}
+
+func (d *responsesDecoder) end(data json.RawMessage) error {
+	var r responsesEnd
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &r); err != nil {
+			return httpx.Malformed(err)
+		}
+	}
+	if u := r.Usage; u != nil {
+		d.Usage = model.Usage{Input: u.Input.Tokens, Output: u.Output.Tokens}
+		if m := u.InputMore; m != nil {
+			d.Usage.CacheRead, d.Usage.CacheWrite = m.Cached.Tokens, m.Written.Tokens
+		}
+		if m := u.OutputMore; m != nil {
+			d.Usage.Reasoning = m.Reasoning.Tokens
+		}
+	}
+	reason := r.Status
+	if r.Incomplete != nil {
+		reason = r.Incomplete.Reason
+	}
+	switch reason {
+	case "completed", "":
+		switch {
+		case d.refused:
+			d.Finish(model.FinishRefusal, reason)
+		case d.Calls() > 0:
+			d.Finish(model.FinishCalls, reason)
+		default:
+			d.Finish(model.FinishStop, reason)
+		}
+	case "max_output_tokens":
+		d.Finish(model.FinishLength, reason)
+	case "content_filter":
+		d.Finish(model.FinishRefusal, reason)
+	case "failed", "cancelled":
+		return failure(data, string(data))
+	default:
+		d.Finish(model.FinishOther, reason)
+	}
+	return nil
+}
+
+// failure is the error that a response ended with.
+func failure(response json.RawMessage, event string) error {
+	if err := httpx.Inside(response); err != nil {
+		return err
+	}
+	return httpx.Fault([]byte(event))
+}
+
+// End gives the answer.
+func (d *responsesDecoder) End() (*model.Response, error) {
+	return d.Answer.End("response.completed")
+}
