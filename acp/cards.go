@@ -291,9 +291,9 @@ func interrupted(title string, waiting uint64) string {
 	text := "The last turn ended during `" + title + "`, when the agent's process ended: its effect is unknown."
 	switch {
 	case waiting == 1:
-		text += " 1 input waits."
+		text += " 1 input waits for the next prompt."
 	case waiting > 1:
-		text += fmt.Sprintf(" %d inputs wait.", waiting)
+		text += fmt.Sprintf(" %d inputs wait for the next prompt.", waiting)
 	}
 	return text
 }

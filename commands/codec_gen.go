@@ -128,13 +128,13 @@ func (x *ResolvedCall) DecodeMsg(r *event.Reader) {
 		case "kind":
 			x.Kind = r.String()
 		case "paths":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 event.Text
 				el0 = r.Text()
 				x.Paths = append(x.Paths, el0)
 			}
 		case "accesses":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 event.Access
 				el0.DecodeMsg(r)
 				x.Accesses = append(x.Accesses, el0)
@@ -375,7 +375,7 @@ func (x *ForkSession) DecodeMsg(r *event.Reader) {
 		case "source":
 			x.Source.DecodeMsg(r)
 		case "items":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 ForkItem
 				el0.DecodeMsg(r)
 				x.Items = append(x.Items, el0)
@@ -743,7 +743,7 @@ func (x *AdmitInput) DecodeMsg(r *event.Reader) {
 		case "delivery":
 			x.Delivery = event.Delivery(r.Word())
 		case "blocks":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 event.Block
 				el0.DecodeMsg(r)
 				x.Blocks = append(x.Blocks, el0)
@@ -949,13 +949,13 @@ func (x *ResolveContext) DecodeMsg(r *event.Reader) {
 	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
 		switch string(r.Bytes()) {
 		case "sections":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 event.SectionResolved
 				el0.DecodeMsg(r)
 				x.Sections = append(x.Sections, el0)
 			}
 		case "tools":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 event.ToolEntry
 				el0.DecodeMsg(r)
 				x.Tools = append(x.Tools, el0)
@@ -1125,13 +1125,13 @@ func (x *CompleteResponse) DecodeMsg(r *event.Reader) {
 		case "usage":
 			x.Usage.DecodeMsg(r)
 		case "parts":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 Part
 				el0.DecodeMsg(r)
 				x.Parts = append(x.Parts, el0)
 			}
 		case "calls":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 ResolvedCall
 				el0.DecodeMsg(r)
 				x.Calls = append(x.Calls, el0)
@@ -1281,13 +1281,13 @@ func (x *CutResponse) DecodeMsg(r *event.Reader) {
 		case "detail":
 			x.Detail = r.Text()
 		case "parts":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 Part
 				el0.DecodeMsg(r)
 				x.Parts = append(x.Parts, el0)
 			}
 		case "calls":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 event.CutCall
 				el0.DecodeMsg(r)
 				x.Calls = append(x.Calls, el0)

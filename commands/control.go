@@ -45,17 +45,21 @@ func cancelTurn(v *projections.View, c *CancelTurn, at Stamp) Decision {
 	return Decision{Events: out}
 }
 
-// interruptedNotice tells what an earlier run left: the call whose effect is unknown, if any, and how many inputs wait.
+// interruptedNotice tells what an earlier run left: a turn that it ended, the call whose effect is unknown, if any, and how many
+// inputs wait.
 func interruptedNotice(at Stamp, turn, call string, waiting uint64) event.Payload {
 	text := "The last turn ended when the agent's process ended."
-	if call != "" {
+	switch {
+	case call != "":
 		text = "The last turn ended when the agent's process ended, during a call whose effect is unknown."
+	case turn == "":
+		text = "The agent's process ended before it took everything that was sent."
 	}
 	switch {
 	case waiting == 1:
-		text += " 1 input waits."
+		text += " 1 input waits for the next prompt."
 	case waiting > 1:
-		text += " " + strconv.FormatUint(waiting, 10) + " inputs wait."
+		text += " " + strconv.FormatUint(waiting, 10) + " inputs wait for the next prompt."
 	}
 	return &event.NoticeRaised{
 		ID: at.ID("note", 0), Severity: "warning", Code: NoticeInterrupted, Turn: turn,

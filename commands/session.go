@@ -57,7 +57,10 @@ func openSession(v *projections.View, c *OpenSession, at Stamp) Decision {
 func recoverSession(v *projections.View, c *RecoverSession, at Stamp) Decision {
 	s := v.Root
 	t := s.Turns.Active
-	if t == nil || t.Run == v.Run.ID {
+	if t == nil {
+		return recoverQueue(s, at)
+	}
+	if t.Run == v.Run.ID {
 		return refuse(CodeNothing, "no earlier run left anything behind")
 	}
 	var out []event.Payload
@@ -92,6 +95,15 @@ func recoverSession(v *projections.View, c *RecoverSession, at Stamp) Decision {
 	}
 	out = append(out, interruptedNotice(at, t.ID, what, waiting))
 	return Decision{Events: out}
+}
+
+// recoverQueue tells, once, of inputs that an earlier run admitted and never took. They keep their place.
+func recoverQueue(s *projections.Session, at Stamp) Decision {
+	n := len(s.Inputs.Open)
+	if n == 0 || s.Inputs.Open[n-1].Sequence < s.Notices.Interrupted {
+		return refuse(CodeNothing, "no earlier run left anything behind that was not told")
+	}
+	return events(interruptedNotice(at, "", "", uint64(n)))
 }
 
 func resolvePolicy(v *projections.View, c *ResolvePolicy, at Stamp) Decision {

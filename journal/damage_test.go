@@ -78,11 +78,21 @@ func (p *patient) try(kind string, damaged []byte) (err error) {
 	p.t.Helper()
 	path := inFolder(p.dir)
 	p.put(damaged)
-	f, err := Open(p.dir, Options{}, ignore)
-	if err != nil {
+	typed := func(err error) bool {
 		var d *Damaged
 		var n *NewerError
-		if !(errors.As(err, &d) && d.File == path) && !(errors.As(err, &n) && n.File == path) {
+		return errors.As(err, &d) && d.File == path || errors.As(err, &n) && n.File == path
+	}
+	report, verified := Verify(path, p.head.Hash)
+	if verified == nil && report.Match != p.head.Number || verified != nil && !typed(verified) {
+		p.t.Fatalf("%s: verifying gave %+v, %v", kind, report, verified)
+	}
+	f, err := Open(p.dir, Options{}, ignore)
+	if (err == nil) != (verified == nil) {
+		p.t.Fatalf("%s: opening gave %v, verifying %v", kind, err, verified)
+	}
+	if err != nil {
+		if !typed(err) {
 			p.t.Fatalf("%s: %v", kind, err)
 		}
 		if after, _ := os.ReadFile(path); sha256.Sum256(after) != sha256.Sum256(damaged) {
@@ -116,7 +126,7 @@ func (p *patient) mustFind(kind string, damaged []byte, commit uint64) {
 	}
 }
 
-// spec: D072 D091 D095 D096
+// spec: D072 D091 D095 D096 D199
 func TestDamage(t *testing.T) {
 	p := newPatient(t, 60)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -139,6 +149,9 @@ func TestDamage(t *testing.T) {
 			b[n*pageSize+rnd.IntN(96)] ^= byte(1 + rnd.IntN(255))
 			p.try("flip in page head", b)
 		}
+	}
+	for n := range pages {
+		p.mustFind("truncate at a page", p.whole[:n*pageSize], 0)
 	}
 	for range trials / 8 {
 		p.mustFind("truncate", p.whole[:rnd.IntN(len(p.whole))], 0)

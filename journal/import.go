@@ -232,7 +232,8 @@ func (x *importer) check(line []byte) error {
 			x.rec = appendStr(x.rec, hex.EncodeToString(sum[:]))
 		}
 	}
-	if err := x.s.verify(x.rec, true); err != nil {
+	x.s.section, x.s.located = x.rec[len(l.raw):], false
+	if err := x.s.follow(true); err != nil {
 		var text *textError
 		if errors.As(err, &text) {
 			return bad(fmt.Sprintf("texts[%d]", text.index), errors.New(text.why))

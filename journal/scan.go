@@ -163,6 +163,11 @@ func (s *scanner) verify(rec []byte, deep bool) error {
 	if err := s.decode(rec); err != nil {
 		return err
 	}
+	return s.follow(deep)
+}
+
+// follow checks the record that was just decoded, whose hash is right, against those before it.
+func (s *scanner) follow(deep bool) error {
 	c := &s.raw
 	switch n := s.head.Number + 1; {
 	case c.Number != n:

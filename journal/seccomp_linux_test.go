@@ -118,6 +118,13 @@ func (w *watcher) serve() {
 	}
 }
 
+// failing has calls fail from now on.
+func (w *watcher) failing(fn func(op operation) unix.Errno) {
+	w.mu.Lock()
+	w.fail = fn
+	w.mu.Unlock()
+}
+
 // acknowledge notes that everything up to commit n was said to be durable.
 func (w *watcher) acknowledge(n uint64) {
 	w.mu.Lock()

@@ -60,9 +60,10 @@ type Notice struct {
 
 // Notices counts the notices.
 type Notices struct {
-	Count uint64   `json:"count"`
-	All   []Notice `json:"all,omitempty"`
-	keep  bool
+	Count       uint64   `json:"count"`
+	Interrupted uint64   `json:"-"` // sequence of the last that told of an interruption
+	All         []Notice `json:"all,omitempty"`
+	keep        bool
 }
 
 var controlFolds = folds{
@@ -84,6 +85,9 @@ var controlFolds = folds{
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.NoticeRaised) error {
 		s.Notices.Count++
+		if e.Code == "session.interrupted" {
+			s.Notices.Interrupted = m.Sequence
+		}
 		if s.Notices.keep {
 			s.Notices.All = append(s.Notices.All, Notice{e.Severity, e.Code, m.place()})
 		}

@@ -106,6 +106,9 @@ func showViews(g *globals, p inspect.Place, o inspect.ReplayOptions, view string
 	if err != nil {
 		return err
 	}
+	if n := r.Redacted(); n > 0 {
+		fmt.Fprintf(g.stderr, "the texts of this journal are redacted: %d of them were dropped\n", n)
+	}
 	var b []byte
 	if asJSON {
 		b, err = r.JSON(view)

@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"zuno/commands"
+	"zuno/internal/engine"
 	"zuno/journal"
+	"zuno/journal/event"
 	"zuno/projections"
 )
 
@@ -157,4 +160,45 @@ func status(b *testing.B, pid int, field string) int {
 	}
 	b.Fatal(field, " is missing")
 	return 0
+}
+
+// BenchmarkNext: what should run next costs what is active, not what is history: after 20,000 finished turns against after 100.
+//
+// spec: D038
+func BenchmarkNext(b *testing.B) {
+	view := func(turns int) *projections.View {
+		log := &journal.Memory{}
+		m, err := NewMix(log)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range turns {
+			m.turn(m.n)
+			m.pending = m.pending[:0] // the view is all that is wanted
+		}
+		m.do(&commands.AdmitInput{Delivery: event.DeliverSteer, Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("one more")}}})
+		return m.folder.View
+	}
+	few, many := view(100), view(20_000)
+	var short, long time.Duration
+	for b.Loop() {
+		for range 1000 {
+			t := time.Now()
+			for range 100 {
+				if len(engine.Next(few)) != 1 {
+					b.Fatal("nothing to do")
+				}
+			}
+			short += time.Since(t)
+			t = time.Now()
+			for range 100 {
+				if len(engine.Next(many)) != 1 {
+					b.Fatal("nothing to do")
+				}
+			}
+			long += time.Since(t)
+		}
+	}
+	b.ReportMetric(float64(long)/float64(short), "ratio")
+	b.ReportMetric(1.5, "limit")
 }

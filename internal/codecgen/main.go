@@ -1,5 +1,5 @@
-// Command codecgen writes the msgpack codecs of the structs of a package: for each struct that is named after
-// -types, or reached from one, the methods EncodeMsg, DecodeMsg and IsZero. Zero fields are left out, unknown keys
+// Command codecgen writes the msgpack codecs of the structs of a package: for each struct whose fields all have a msgpack
+// tag, the methods EncodeMsg, DecodeMsg and IsZero. Zero fields are left out, unknown keys
 // are skipped, and nothing is decoded by reflection.
 //
 //	go run zuno/internal/codecgen -out codec_gen.go *.go
@@ -330,7 +330,7 @@ func (g *generator) decode(v string, t ast.Expr, depth int) {
 			return
 		}
 		k, el := fmt.Sprintf("k%d", depth), fmt.Sprintf("el%d", depth)
-		g.p("for %s := r.Array(); %s > 0 && r.Err() == nil; %s-- {\nvar %s %s", k, k, k, el, typeName(t.Elt))
+		g.p("for %s := r.List(); %s > 0 && r.Err() == nil; %s-- {\nvar %s %s", k, k, k, el, typeName(t.Elt))
 		g.decode(el, t.Elt, depth+1)
 		g.p("%s = append(%s, %s)\n}", v, v, el)
 	case *ast.StarExpr:

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"zuno/journal/event"
 )
@@ -16,8 +17,27 @@ const (
 	ScriptedContext      = 200_000 // the scripted model's window, in tokens
 )
 
+// Defaults of a provider's retries.
+const (
+	DefaultMaxAttempts      = 5
+	DefaultRecoveryWindowMS = 180_000
+)
+
 // Scripted is the provider type that answers from a script, and the id of the provider that is always there.
 const Scripted = "scripted"
+
+// The provider types that reach a server.
+const (
+	OpenAI    = "openai"
+	Anthropic = "anthropic"
+)
+
+// The surfaces of providers: what is spoken on the wire.
+const (
+	SurfaceChat      = "chat"      // of type openai, its default
+	SurfaceResponses = "responses" // of type openai
+	SurfaceMessages  = "messages"  // of type anthropic
+)
 
 // demo is the model name that the embedded script serves.
 const demo = "demo"
@@ -60,17 +80,42 @@ type Config struct {
 type Provider struct {
 	ID      string
 	Type    string
+	Surface string // the type itself where it speaks nothing on a wire
 	Options ProviderOptions
 	Models  []Model
+	Retry   event.RetryPolicy // complete: defaults are filled in
 	place   Place
+}
+
+// KeyVariable names the environment variable that holds a key of the provider's type; empty where it needs none.
+func (p *Provider) KeyVariable() string {
+	switch p.Type {
+	case OpenAI:
+		return "OPENAI_API_KEY"
+	case Anthropic:
+		return "ANTHROPIC_API_KEY"
+	}
+	return ""
+}
+
+// Key is what a request identifies itself with: the configured key, or that of the environment. It is zero where there is
+// neither, and where the configuration says that none is wanted.
+func (p *Provider) Key(getenv func(string) string) Secret {
+	if p.Options.Keyless || !p.Options.APIKey.IsZero() || p.KeyVariable() == "" || getenv == nil {
+		return p.Options.APIKey
+	}
+	return NewSecret(getenv(p.KeyVariable()))
 }
 
 // ProviderOptions are the options of all provider types; each type accepts its own.
 type ProviderOptions struct {
 	Script  string // of type scripted: absolute path; empty is the embedded one
-	BaseURL string
+	BaseURL string // empty is the provider's own
 	APIKey  Secret
+	Keyless bool     // the configured key is the empty text: the server wants none
 	Headers []Header // in the order of the file
+	// How long an answer may take to begin, to go on, and in all. Zero is the default, which for Timeout is no limit.
+	HeaderTimeout, ChunkTimeout, Timeout time.Duration
 }
 
 // Header is sent with every request to a provider.
@@ -146,10 +191,17 @@ func check(docs []*node) *Error {
 	if c.invalid != nil {
 		return c.invalid
 	}
-	var gives []Place
+	var gives, leads []Place
 	for _, doc := range docs {
 		if doc.src.project {
 			gives = append(gives, projectGives(doc)...)
+			leads = append(leads, projectLeads(doc, docs)...)
+		}
+	}
+	if len(leads) > 0 {
+		return &Error{
+			Code: ProjectWidens, What: "a project file may not say where a provider's requests go, nor with what key: a cloned repository would get your conversations",
+			Places: leads, Fix: "move this to the global zuno.json or to " + inline,
 		}
 	}
 	if len(gives) > 0 {

@@ -195,12 +195,12 @@ func TestTheGlobalFileIsNoProjectFile(t *testing.T) {
 func TestUnknownKeysAreNamedAllAtOnce(t *testing.T) {
 	w := newWorld(t)
 	global := w.write(w.global(), "{\n  \"theme\": \"dark\",\n  \"permission\": { \"colour\": 1 }\n}")
-	project := w.write(w.root, `{"provider": {"scripted": {"retry": 3, "options": {"apiKey": "hunter2"}, "models": {"gpt-4.1": {"limit": {"in": 1}, "x y": 2}}}}}`)
+	project := w.write(w.root, `{"provider": {"scripted": {"surface": 3, "options": {"apiKey": "hunter2"}, "models": {"gpt-4.1": {"limit": {"in": 1}, "x y": 2}}}}}`)
 	w.env["ZUNO_CONFIG_CONTENT"] = `{"shell": {"path": "/bin/sh"}, "theme": 1, "a\nb": 1}`
 	text := w.refused(config.UnknownKey).Error()
 	for _, part := range []string{
 		global + ":2: theme", global + ":3: permission.colour",
-		project + ":1: provider.scripted.retry", "provider.scripted.options.apiKey",
+		project + ":1: provider.scripted.surface", "provider.scripted.options.apiKey",
 		`provider.scripted.models."gpt-4.1".limit.in`, `provider.scripted.models."gpt-4.1"."x y"`,
 		"ZUNO_CONFIG_CONTENT:1: shell.path", "ZUNO_CONFIG_CONTENT:1: theme", `"a\nb"`,
 		"model, permission, provider and shell",
@@ -418,8 +418,8 @@ func TestModelsAndProviders(t *testing.T) {
 		{`{"model": "scripted/other"}`, config.ScriptMissing, `"scripted/other" has no script`},
 		{`{"model": "mine/x", "provider": {"mine": {"type": "scripted"}}}`, config.ScriptMissing, "provider.mine.options.script"},
 		{`{"model": "openai/gpt"}`, config.ProviderMissing, `not configured: "openai"`},
-		{`{"provider": {"openai": {"type": "openai", "options": {"apiKey": "hunter2"}}}}`, config.ProviderUnavailable, `"openai" is not available in this build`},
-		{`{"provider": {"a": {"type": "anthropic"}}}`, config.ProviderUnavailable, ":1: provider.a.type"},
+		{`{"provider": {"google": {"type": "google", "options": {"x": "hunter2"}}}}`, config.ProviderUnavailable, `"google" is not available in this build`},
+		{`{"provider": {"a": {"type": "bedrock"}}}`, config.ProviderUnavailable, ":1: provider.a.type"},
 	} {
 		w := newWorld(t)
 		file := w.write(w.root, tt.text)

@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"strings"
+	"time"
 
 	"zuno/journal/event"
 )
@@ -38,16 +39,18 @@ func provider(m *member) (Provider, *Error) {
 	if p.Type == "" {
 		return p, &Error{
 			Code: InvalidValue, What: key + " names no type", Places: []Place{place},
-			Fix: `give it a type, such as "type": "scripted"`,
+			Fix: `give it a type: "openai", "anthropic" or "scripted"`,
 		}
 	}
 	if providerTypes[p.Type] == nil {
 		return p, &Error{
 			Code: ProviderUnavailable, What: "provider type " + quoted(p.Type) + " is not available in this build",
-			Places: []Place{place}, Fix: `remove the provider, or use the type "scripted"`,
+			Places: []Place{place}, Fix: `use the type "openai", "anthropic" or "scripted"`,
 		}
 	}
+	p.Surface = surface(p.Type, m.value.get("surface"))
 	p.Options = options(m.value.get("options"))
+	p.Retry = retry(m.value.get("retry"))
 	if models := m.value.get("models"); models != nil {
 		for _, named := range models.members {
 			limit := named.value.get("limit")
@@ -64,6 +67,31 @@ func provider(m *member) (Provider, *Error) {
 	return p, nil
 }
 
+// surface is what a provider of a type speaks.
+func surface(kind string, n *node) string {
+	switch kind {
+	case OpenAI:
+		if n != nil {
+			return n.text
+		}
+		return SurfaceChat
+	case Anthropic:
+		return SurfaceMessages
+	}
+	return kind
+}
+
+func retry(n *node) event.RetryPolicy {
+	p := event.RetryPolicy{MaxAttempts: DefaultMaxAttempts, WindowMS: DefaultRecoveryWindowMS}
+	if attempts := n.get("max_attempts"); attempts != nil {
+		p.MaxAttempts = attempts.number()
+	}
+	if window := n.get("recovery_window_ms"); window != nil {
+		p.WindowMS = window.number()
+	}
+	return p
+}
+
 // options decodes the keys of every provider type; the shape of a type has refused those of another.
 func options(n *node) ProviderOptions {
 	var o ProviderOptions
@@ -74,7 +102,12 @@ func options(n *node) ProviderOptions {
 		o.BaseURL = url.text
 	}
 	if key := n.get("apiKey"); key != nil {
-		o.APIKey = NewSecret(key.text)
+		o.APIKey, o.Keyless = NewSecret(key.text), key.text == ""
+	}
+	for key, to := range map[string]*time.Duration{"headerTimeout": &o.HeaderTimeout, "chunkTimeout": &o.ChunkTimeout, "timeout": &o.Timeout} {
+		if ms := n.get(key); ms != nil {
+			*to = time.Duration(ms.number()) * time.Millisecond
+		}
 	}
 	if headers := n.get("headers"); headers != nil {
 		for _, h := range headers.members {
@@ -124,7 +157,7 @@ func (c *Config) choose(model string, place Place) (event.ModelChoice, Provider,
 		return refuse(ScriptMissing, "the scripted model "+quoted(model)+" has no script",
 			"set "+join("provider", id)+".options.script to a file, or use the model "+DefaultModel)
 	}
-	choice := event.ModelChoice{Provider: id, Name: name, Surface: p.Type}
+	choice := event.ModelChoice{Provider: id, Name: name, Surface: p.Surface}
 	if p.Type == Scripted {
 		choice.Context = ScriptedContext
 	}
@@ -146,7 +179,7 @@ func (c *Config) provider(id string) (Provider, bool) {
 			return p, true
 		}
 	}
-	return Provider{ID: Scripted, Type: Scripted}, id == Scripted
+	return Provider{ID: Scripted, Type: Scripted, Surface: Scripted, Retry: retry(nil)}, id == Scripted
 }
 
 func splitModel(model string) (provider, name string, ok bool) {

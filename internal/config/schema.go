@@ -18,11 +18,41 @@ type shape struct {
 const (
 	maxCeilingMS = 24 * 60 * 60 * 1000 // one day, in milliseconds
 	maxTokens    = 1_000_000_000
+	maxWaitMS    = 24 * 60 * 60 * 1000 // one day, in milliseconds
+	maxAttempts  = 100
 )
 
 // providerTypes are the provider types of this build with the keys of their options.
 var providerTypes = map[string]*shape{
-	Scripted: {fields: map[string]*shape{"script": {leaf: isFilledText}}},
+	Scripted:  {fields: map[string]*shape{"script": {leaf: isFilledText}}},
+	OpenAI:    serverOptions,
+	Anthropic: serverOptions,
+}
+
+var serverOptions = &shape{fields: map[string]*shape{
+	"baseURL":       {leaf: isBaseURL},
+	"apiKey":        {leaf: isKey},
+	"headers":       {each: func(name string) *shape { return &shape{leaf: isHeader(name)} }},
+	"headerTimeout": {leaf: isWhole(1, maxWaitMS)},
+	"chunkTimeout":  {leaf: isWhole(1, maxWaitMS)},
+	"timeout":       {leaf: isWhole(1, maxWaitMS)},
+}}
+
+// providerShape is one provider. Only one type has a choice of surfaces.
+func providerShape(kind string, models *shape) *shape {
+	fields := map[string]*shape{
+		"type":    {leaf: isFilledText},
+		"options": providerTypes[kind], // nil: the type is refused, so its options do not matter
+		"models":  {each: func(string) *shape { return models }},
+		"retry": {fields: map[string]*shape{
+			"max_attempts":       {leaf: isWhole(1, maxAttempts)},
+			"recovery_window_ms": {leaf: isWhole(0, maxWaitMS)},
+		}},
+	}
+	if kind == OpenAI {
+		fields["surface"] = &shape{leaf: func(n *node) string { return oneOf(n, SurfaceChat, SurfaceResponses) }}
+	}
+	return &shape{fields: fields}
 }
 
 // rootShape is the whole document. The keys of a provider's options depend on its type, which another layer may name.
@@ -38,14 +68,8 @@ func rootShape(types map[string]string) *shape {
 				return &shape{leaf: isAction, each: func(string) *shape { return action }}
 			}},
 		}},
-		"provider": {each: func(id string) *shape {
-			return &shape{fields: map[string]*shape{
-				"type":    {leaf: isFilledText},
-				"options": providerTypes[types[id]], // nil: the type is refused, so its options do not matter
-				"models":  {each: func(string) *shape { return limits }},
-			}}
-		}},
-		"shell": {fields: map[string]*shape{"hard_ceiling_ms": {leaf: isWhole(1, maxCeilingMS)}}},
+		"provider": {each: func(id string) *shape { return providerShape(types[id], limits) }},
+		"shell":    {fields: map[string]*shape{"hard_ceiling_ms": {leaf: isWhole(1, maxCeilingMS)}}},
 	}}
 }
 
@@ -122,6 +146,44 @@ func isFilledText(n *node) string {
 	return ""
 }
 
+// isBaseURL never shows the value: a query may hold a key.
+func isBaseURL(n *node) string {
+	if problem := isFilledText(n); problem != "" {
+		return problem
+	}
+	scheme, rest, ok := strings.Cut(n.text, "://")
+	host := rest[:len(rest)-len(strings.TrimLeftFunc(rest, func(r rune) bool { return !strings.ContainsRune("/?#", r) }))]
+	switch {
+	case !ok || scheme != "http" && scheme != "https" || host == "" || strings.ContainsFunc(n.text, unprintable):
+		return `must be an address that begins with "http://" or "https://"`
+	case strings.Contains(host, "@"):
+		return "must not hold a password: headers are the place for one"
+	}
+	return ""
+}
+
+// isKey takes an empty text, too: the server wants no key.
+func isKey(n *node) string {
+	switch {
+	case n.kind != kindText:
+		return "must be a string, not " + n.kind.String()
+	case strings.ContainsFunc(n.text, unprintable):
+		return "must not hold control characters"
+	}
+	return ""
+}
+
+func isHeader(name string) func(*node) string {
+	return func(n *node) string {
+		if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) }) {
+			return "is no name of a header"
+		}
+		return isKey(n)
+	}
+}
+
+func unprintable(r rune) bool { return r < ' ' || r == 0x7f }
+
 func isModel(n *node) string {
 	if problem := isFilledText(n); problem != "" {
 		return problem
@@ -190,4 +252,42 @@ func projectGives(root *node) []Place {
 		}
 	}
 	return gives
+}
+
+// projectLeads lists what a project file says of where requests go: addresses, keys and headers, and another type or surface of
+// a provider that the user configured, whose key would then go elsewhere.
+func projectLeads(root *node, docs []*node) []Place {
+	var leads []Place
+	list := root.get("provider")
+	if list == nil {
+		return nil
+	}
+	for _, m := range list.members {
+		key := join("provider", m.key)
+		for _, option := range []string{"baseURL", "apiKey", "headers"} {
+			if v := m.value.get("options").get(option); v != nil {
+				leads = append(leads, v.at(key+".options."+option))
+			}
+		}
+		for _, field := range []string{"type", "surface"} {
+			if v := m.value.get(field); v != nil && m.key != Scripted && changes(m.key, field, v.text, docs) {
+				leads = append(leads, v.at(key+"."+field))
+			}
+		}
+	}
+	return leads
+}
+
+// changes says that the user configured a provider, and not with this value.
+func changes(id, field, value string, docs []*node) bool {
+	configured, same := false, false
+	for _, doc := range docs {
+		users := doc.get("provider").get(id)
+		if doc.src.project || users == nil {
+			continue
+		}
+		own := users.get(field)
+		configured, same = true, own == nil && same || own != nil && own.text == value
+	}
+	return configured && !same
 }

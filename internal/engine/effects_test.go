@@ -328,7 +328,7 @@ func TestCancelRunningCalls(t *testing.T) {
 
 // 63 MiB free: the call is refused and says why. 65 MiB: it runs.
 //
-// spec: D042
+// spec: D042 D097
 func TestFreeSpaceIsChecked(t *testing.T) {
 	for free, runs := range map[uint64]bool{63: false, 64: true, 65: true} {
 		b := newBench(t)

@@ -126,6 +126,9 @@ func makeFolders(dir string) (undo func(), err error) {
 	return undo, nil
 }
 
+// Redacted is the number of texts that were dropped from the journal. What a view says in their place is their size.
+func (r *Replay) Redacted() uint64 { return r.file.Redacted() }
+
 // Source opens a journal that a fork is made from.
 func Source(path string) (*journal.File, error) {
 	file, err := open(path, nothing)

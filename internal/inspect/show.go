@@ -107,7 +107,7 @@ func facts(n *node) string {
 	var out []string
 	for _, m := range n.members {
 		isDigest := m.value.kind == kindString && len(m.value.str) == 2*sha256.Size && digestPattern().MatchString(m.value.str)
-		if isDigest || slices.Contains(unsaid, m.name) {
+		if isDigest || slices.Contains(unsaid, m.name) || len(m.value.members) > 0 && fact(m.value) == "{}" { // nothing but digests
 			continue
 		}
 		out = append(out, short(m.name, 40)+"="+fact(m.value))

@@ -225,8 +225,6 @@ func (s *turnStory) takeCall(x happening) {
 	}
 }
 
-func (c *callStory) event() *event.CallRequested { return c.requested.payload.(*event.CallRequested) }
-
 // state is how far the call came, in a few words.
 func (c *callStory) state() string {
 	switch {

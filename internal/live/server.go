@@ -219,7 +219,7 @@ func (s *Server) backup(c *socket) {
 }
 
 // durableTicks is how many milliseconds a snapshot waits for the sync of its newest commit.
-const durableTicks = 5000
+const durableTicks = 1000
 
 // snapshot is one at a time, and gives nothing that is not durable.
 func (s *Server) snapshot(ctx context.Context) (sn snapshot) {

@@ -151,6 +151,19 @@ func (r *Reader) Text() Text {
 	return t
 }
 
+// maxList bounds the elements of a list: one takes a byte on the wire and may take hundreds in memory.
+const maxList = 1 << 16
+
+// List is the number of elements of an array that follow.
+func (r *Reader) List() int {
+	n := r.Array()
+	if n > maxList {
+		r.Fail(fmt.Errorf("a list of %d elements, the limit is %d", n, maxList))
+		return 0
+	}
+	return n
+}
+
 // Word reads a string of a small vocabulary without allocating for the words that are known.
 func (r *Reader) Word() string {
 	b := r.Bytes()

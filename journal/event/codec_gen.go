@@ -168,13 +168,13 @@ func (x *CallRequested) DecodeMsg(r *Reader) {
 		case "kind":
 			x.Kind = r.String()
 		case "paths":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 Text
 				el0 = r.Text()
 				x.Paths = append(x.Paths, el0)
 			}
 		case "accesses":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 Access
 				el0.DecodeMsg(r)
 				x.Accesses = append(x.Accesses, el0)
@@ -600,7 +600,7 @@ func (x *CallSettled) DecodeMsg(r *Reader) {
 		case "raw":
 			x.Raw = r.Text()
 		case "files":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 File
 				el0.DecodeMsg(r)
 				x.Files = append(x.Files, el0)
@@ -1200,7 +1200,7 @@ func (x *Policy) DecodeMsg(r *Reader) {
 		case "mode":
 			x.Mode = PermissionMode(r.Word())
 		case "rules":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 Rule
 				el0.DecodeMsg(r)
 				x.Rules = append(x.Rules, el0)
@@ -1485,7 +1485,7 @@ func (x *InputAdmitted) DecodeMsg(r *Reader) {
 		case "delivery":
 			x.Delivery = Delivery(r.Word())
 		case "blocks":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 Block
 				el0.DecodeMsg(r)
 				x.Blocks = append(x.Blocks, el0)
@@ -1616,7 +1616,7 @@ func (x *InputDeliveryBatch) DecodeMsg(r *Reader) {
 		case "cycle":
 			x.Cycle = r.String()
 		case "inputs":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 string
 				el0 = r.String()
 				x.Inputs = append(x.Inputs, el0)
@@ -2034,7 +2034,7 @@ func (x *CatalogueResolved) DecodeMsg(r *Reader) {
 	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
 		switch string(r.Bytes()) {
 		case "tools":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 ToolEntry
 				el0.DecodeMsg(r)
 				x.Tools = append(x.Tools, el0)
@@ -2720,7 +2720,7 @@ func (x *ResponseCut) DecodeMsg(r *Reader) {
 		case "detail":
 			x.Detail = r.Text()
 		case "calls":
-			for k0 := r.Array(); k0 > 0 && r.Err() == nil; k0-- {
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
 				var el0 CutCall
 				el0.DecodeMsg(r)
 				x.Calls = append(x.Calls, el0)

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"zuno/tools"
@@ -13,9 +14,16 @@ import (
 // asked with the pattern and the include alone, in an empty place: no folder is searched, no file of the user is opened,
 // and the time is bounded. Where rg is missing, or does not answer, the call goes on and says so itself.
 
-// check blocks a pattern or an include that rg refuses. An empty pattern stands for a call without one.
-func (r *ripgrep) check(pattern, include string, s selection) *tools.Blocked {
-	if isPlain(pattern) && isPlainGlob(s.glob) {
+// asked is what the model sent, for words about it.
+type asked struct {
+	regex string // empty for glob
+	glob  string
+	field string // the argument that holds the glob
+}
+
+// check blocks a pattern or an include that rg refuses.
+func (r *ripgrep) check(a asked, s selection) *tools.Blocked {
+	if isPlain(a.regex) && isPlainGlob(s.glob) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
@@ -24,30 +32,24 @@ func (r *ripgrep) check(pattern, include string, s selection) *tools.Blocked {
 	if f != nil {
 		return nil
 	}
-	for _, args := range s.trials(pattern) {
-		cmd := command(ctx, path, nil, args...)
-		cmd.Dir = "/"
-		var words head
-		cmd.Stderr = &words
-		_ = cmd.Run()
-		if ctx.Err() != nil || cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 2 {
-			continue
-		}
-		if f := refusal(words.text, pattern, include); f != nil {
-			return &tools.Blocked{Kind: tools.InvalidArguments, Message: f.Text}
-		}
+	// "-" is the standard input, which is empty.
+	cmd := command(ctx, path, nil, slices.Concat(walk, s.args, []string{"--json", "--regexp=" + a.regex, "--", "-"})...)
+	cmd.Dir = "/"
+	var words head
+	cmd.Stderr = &words
+	_ = cmd.Run()
+	if ctx.Err() != nil || cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 2 {
+		return nil
+	}
+	if f := a.refusal(words.text); f != nil {
+		return &tools.Blocked{Kind: tools.InvalidArguments, Message: f.Text}
 	}
 	return nil
 }
 
-// trials are runs that meet the arguments and no file.
-func (s selection) trials(pattern string) [][]string {
-	args := append(append([]string{}, walk...), s.args...)
-	return [][]string{append(args, "--json", "--regexp="+pattern, "--", "-")}
-}
-
-// refusal tells what rg said against the pattern or the include; nil where it said nothing of the kind.
-func refusal(words []byte, pattern, include string) *files.Failure {
+// refusal tells what rg said against the regular expression or the glob, and blames nothing else; nil where it said
+// nothing of the kind.
+func (a asked) refusal(words []byte) *files.Failure {
 	text := strings.ToValidUTF8(string(words), "\uFFFD")
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -59,16 +61,15 @@ func refusal(words []byte, pattern, include string) *files.Failure {
 	if !ok {
 		return nil
 	}
-	reason := shorten(text, 260)
-	if strings.HasPrefix(text, "error parsing glob") || strings.HasPrefix(text, "invalid definition") {
-		return files.Refuse(tools.ClassInvalidArguments, "the glob %s is refused by rg: %s. Correct the glob and call again; nothing was searched.",
-			quote(include), reason)
+	field, value, what := "pattern", a.regex, "regular expression"
+	switch {
+	case strings.HasPrefix(text, "error parsing glob"), strings.HasPrefix(text, "invalid definition"):
+		field, value, what = a.field, a.glob, "glob"
+	case strings.HasPrefix(text, "compiled regex exceeds size limit"):
+		text += "; smaller repetitions make it smaller"
 	}
-	if strings.HasPrefix(text, "compiled regex exceeds size limit") {
-		reason += ". Use smaller repetitions"
-	}
-	return files.Refuse(tools.ClassInvalidArguments, "the pattern %s is refused by rg: %s. Correct the regular expression and call again; nothing was searched.",
-		quote(pattern), reason)
+	return files.Refuse(tools.ClassInvalidArguments, "%s %s is a %s that rg refuses: %s. Correct it and call again; nothing was searched.",
+		field, quote(value), what, shorten(strings.TrimSuffix(text, "."), 260))
 }
 
 func quote(text string) string { return `"` + shorten(text, 80) + `"` }

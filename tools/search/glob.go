@@ -13,6 +13,8 @@ type globArgs struct {
 	Path    string `json:"path,omitempty" jsonschema:"The folder to search. Default: the session's folder. A relative one starts there."`
 }
 
+func (a globArgs) asked() asked { return asked{glob: a.Pattern, field: "pattern"} }
+
 const globDescription = `Finds files by name, with rg (ripgrep). The result is one absolute path per line.
 ` + rule
 
@@ -39,7 +41,7 @@ func prepareGlob(rg *ripgrep, w tools.Where, args globArgs) (tools.Prepared, *to
 		return tools.Prepared{}, blocked
 	}
 	s := selectFiles(glob)
-	if blocked := rg.check("", args.Pattern, s); blocked != nil {
+	if blocked := rg.check(args.asked(), s); blocked != nil {
 		return tools.Prepared{}, blocked
 	}
 	return prepared(w, t, at, args.Pattern, func(ctx context.Context, env tools.Env) tools.Result {
@@ -61,7 +63,7 @@ func runGlob(ctx context.Context, env tools.Env, rg *ripgrep, w tools.Where, t t
 	if f != nil {
 		return f.Result()
 	}
-	found, f := s.list(ctx, site{rg: path, environ: env.Environ, folder: folder, real: t.Real}, args.Pattern)
+	found, f := s.list(ctx, site{rg: path, environ: env.Environ, folder: folder, real: t.Real}, args.asked())
 	if f != nil {
 		return f.Result()
 	}

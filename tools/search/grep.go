@@ -3,9 +3,7 @@ package search
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"zuno/tools"
 	"zuno/tools/files"
@@ -15,6 +13,10 @@ type grepArgs struct {
 	Pattern string `json:"pattern" jsonschema:"The regular expression (Rust syntax, as rg takes it), matched line by line. Case matters; (?i) at its beginning turns that off."`
 	Path    string `json:"path,omitempty" jsonschema:"The folder or file to search. Default: the session's folder. A relative one starts there."`
 	Include string `json:"include,omitempty" jsonschema:"Only files that fit this glob, as that of the glob tool: *.go, src/**/*.{ts,tsx}. It does not count where path is a file."`
+}
+
+func (a grepArgs) asked() asked {
+	return asked{regex: a.Pattern, glob: a.Include, field: "include"}
 }
 
 const grepDescription = `Searches the content of files with rg (ripgrep). The result names each file by its absolute path on a line of its own, and below it the lines that match, as "<number>: <line>".
@@ -44,7 +46,7 @@ func prepareGrep(rg *ripgrep, w tools.Where, args grepArgs) (tools.Prepared, *to
 		return tools.Prepared{}, blocked
 	}
 	g := &grep{rg: rg, where: w, target: t, args: args, selected: selectFiles(include)}
-	if blocked := rg.check(args.Pattern, args.Include, g.selected); blocked != nil {
+	if blocked := rg.check(args.asked(), g.selected); blocked != nil {
 		return tools.Prepared{}, blocked
 	}
 	what := args.Pattern
@@ -104,7 +106,7 @@ func (g *grep) search(ctx context.Context, at site) (*matches, *files.Failure) {
 	if at.input != nil {
 		selected, what = selectFiles(""), "-"
 	}
-	unignored := selected.unignored(ctx, at)
+	unignored := selected.unignored(ctx, at, g.args.asked())
 	args := slices.Concat(walk, selected.args, []string{"--json", "--regexp=" + g.args.Pattern, "--", what})
 	r, f := at.start(ctx, args)
 	if f != nil {
@@ -125,7 +127,7 @@ func (g *grep) search(ctx context.Context, at site) (*matches, *files.Failure) {
 	if f != nil {
 		return nil, f
 	}
-	if f := r.refused(code, g.args.Pattern, g.args.Include); f != nil {
+	if f := r.refused(code, g.args.asked()); f != nil {
 		return nil, f
 	}
 	if code == 2 && at.input != nil {
@@ -133,7 +135,3 @@ func (g *grep) search(ctx context.Context, at site) (*matches, *files.Failure) {
 	}
 	return m, nil
 }
-
-// isSecret tells whether a line's text is withheld: a search of a folder is permitted as one, and must not show what
-// reading the file by its name would ask for.
-func isSecret(path string) bool { return tools.IsSecret(filepath.Clean(strings.ReplaceAll(path, "\\", "/"))) }

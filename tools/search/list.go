@@ -16,12 +16,12 @@ func notFolder(t tools.Target) *files.Failure {
 	return files.Refuse(tools.ClassNotDirectory, "%s is a file, not a folder. Nothing was searched. Name a folder.", t.Named)
 }
 
-// list gives the files that a selection names, as rg writes them, in no order. asked is the pattern as the model gave it.
-func (s selection) list(ctx context.Context, at site, asked string) ([][]byte, *files.Failure) {
+// list gives the files that a selection names, as rg writes them, in no order.
+func (s selection) list(ctx context.Context, at site, a asked) ([][]byte, *files.Failure) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	unignored := s.unignored(ctx, at)
-	names, f := at.names(ctx, s.args, asked)
+	unignored := s.unignored(ctx, at, a)
+	names, f := at.names(ctx, s.args, a)
 	if f != nil {
 		cancel()
 		_, _ = unignored()
@@ -38,7 +38,7 @@ func (s selection) list(ctx context.Context, at site, asked string) ([][]byte, *
 }
 
 // unignored starts the walk that a selection is held against, and gives what it found when it is asked for it.
-func (s selection) unignored(ctx context.Context, at site) func() (map[string]bool, *files.Failure) {
+func (s selection) unignored(ctx context.Context, at site, a asked) func() (map[string]bool, *files.Failure) {
 	if s.check == nil {
 		return func() (map[string]bool, *files.Failure) { return nil, nil }
 	}
@@ -48,7 +48,7 @@ func (s selection) unignored(ctx context.Context, at site) func() (map[string]bo
 	go func() {
 		defer close(done)
 		var names [][]byte
-		names, f = at.names(ctx, s.check, s.glob)
+		names, f = at.names(ctx, s.check, a)
 		kept = make(map[string]bool, len(names))
 		for _, name := range names {
 			kept[string(name)] = true
@@ -58,7 +58,7 @@ func (s selection) unignored(ctx context.Context, at site) func() (map[string]bo
 }
 
 // names lists files: rg ends each name with NUL, so that a line feed is part of one.
-func (s site) names(ctx context.Context, selected []string, asked string) ([][]byte, *files.Failure) {
+func (s site) names(ctx context.Context, selected []string, a asked) ([][]byte, *files.Failure) {
 	args := slices.Concat(walk, []string{"--files", "--null"}, selected, []string{"--", "."})
 	r, f := s.start(ctx, args)
 	if f != nil {
@@ -69,7 +69,7 @@ func (s site) names(ctx context.Context, selected []string, asked string) ([][]b
 	if f != nil {
 		return nil, f
 	}
-	if f := r.refused(code, "", asked); f != nil {
+	if f := r.refused(code, a); f != nil {
 		return nil, f
 	}
 	names := bytes.Split(all, []byte{0})
@@ -78,11 +78,11 @@ func (s site) names(ctx context.Context, selected []string, asked string) ([][]b
 
 // refused is what rg says against its arguments when it ends with an error. Its words about files are suppressed: that
 // a part of the tree could not be read is no failure.
-func (r *run) refused(code int, pattern, glob string) *files.Failure {
+func (r *run) refused(code int, a asked) *files.Failure {
 	if code != 2 || len(bytes.TrimSpace(r.errors.text)) == 0 {
 		return nil
 	}
-	if f := refusal(r.errors.text, pattern, glob); f != nil {
+	if f := a.refusal(r.errors.text); f != nil {
 		return f
 	}
 	return files.Refuse(tools.ClassIO, "rg failed%s. Nothing is shown.", said(r.errors.text))

@@ -146,6 +146,9 @@ func (m *matches) match(record []byte) {
 		m.files = m.files[:len(m.files)-1]
 		m.kept -= len(last.lines)
 		m.left.capped = true
+		if last == m.now {
+			m.state = beyond
+		}
 	}
 }
 
@@ -174,7 +177,8 @@ func (m *matches) result(explicit bool) tools.Result {
 		}
 		text.WriteString(f.path)
 		entry := foundFile{Path: f.path}
-		secret := !explicit && isSecret(f.path)
+		// A search of a folder is permitted as one, and must not show what reading the file by its name would ask for.
+		secret := !explicit && tools.IsSecret(f.path)
 		for _, record := range f.lines {
 			if room == 0 {
 				m.left.capped = true
@@ -197,10 +201,8 @@ func (m *matches) result(explicit bool) tools.Result {
 	if withheld {
 		notes = append(notes, "(lines of environment files are not shown; read the file to see them)")
 	}
-	if len(notes) > 0 || m.left.any() {
-		if text.Len() > 0 {
-			text.WriteString("\n")
-		}
+	if text.Len() > 0 && (len(notes) > 0 || m.left.any()) {
+		text.WriteString("\n")
 	}
 	return result(text.String(), found, m.left, notes...)
 }
