@@ -293,7 +293,7 @@ func newBuilder(target string, folder bool) (*builder, error) {
 	}
 	b.f.db, err = bolt.Open(b.f.path, fileMode, &bolt.Options{
 		NoFreelistSync: true, FreelistType: bolt.FreelistArrayType, NoStatistics: true,
-		NoSync: true, NoGrowSync: true, // a file that nobody sees yet is synced once, at the end
+		InitialMmapSize: mapSize, NoSync: true, NoGrowSync: true, // a file that nobody sees yet is synced once, at the end
 	})
 	if err != nil {
 		b.discard()

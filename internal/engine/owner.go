@@ -230,7 +230,7 @@ func (s *Session) append(commits []*journal.Commit, batch []*request, answers []
 		s.refold() // also then: readers see nothing that is not known to be durable
 		return
 	}
-	s.server.Committed(s.log.Head())
+	s.server.Load().Committed(s.log.Head())
 	s.mu.Lock()
 	observers := s.observers
 	s.mu.Unlock()

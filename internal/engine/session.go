@@ -24,9 +24,9 @@ type Session struct {
 	settings *Settings
 	dir      string
 	run      journal.RunID
-	runLabel string        // the run's ordinal, as it stands in command ids: an ULID each time would be a tenth of the journal
-	journal  *journal.File // nil with an in-memory log
-	server   *live.Server  // answers inspectors; nil where no socket could be made
+	runLabel string                      // the run's ordinal, as it stands in command ids: an ULID each time would be a tenth of the journal
+	journal  *journal.File               // nil with an in-memory log
+	server   atomic.Pointer[live.Server] // answers inspectors; nil where there is no socket
 	log      journal.Log
 	salt     []byte
 

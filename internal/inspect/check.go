@@ -90,14 +90,32 @@ type checker struct {
 	encoder *event.Encoder
 	texts   *journal.Texts
 	salt    []byte
-	types   map[string]string // of commands, so that reading one does not allocate
+	types   map[string]commandType // by name, so that reading one does not allocate
 }
 
 func newChecker(build string) *checker {
 	return &checker{
 		out: &Checked{Build: build, Differ: []BuildDiffer{}}, folder: projections.NewFolder(projections.Options{}),
-		encoder: event.NewEncoder(), texts: &journal.Texts{}, types: map[string]string{},
+		encoder: event.NewEncoder(), texts: &journal.Texts{}, types: map[string]commandType{},
 	}
+}
+
+// commandType is a type of commands, and the version of it that this build decides; 0 when it knows none.
+type commandType struct {
+	name    string
+	version uint64
+}
+
+func (k *checker) typeOf(name []byte) commandType {
+	t, ok := k.types[string(name)]
+	if !ok {
+		t.name = string(name)
+		if r := commands.RuleByName(t.name); r != nil {
+			t.version = r.Version
+		}
+		k.types[t.name] = t
+	}
+	return t
 }
 
 // commit decides and compares, then folds what is recorded: one difference does not make others.
@@ -155,15 +173,11 @@ func (k *checker) decide(c *journal.Raw) (d commands.Decision, fault string) {
 			fault = fmt.Sprintf("the rule of this build fails: %v", p)
 		}
 	}()
-	typ, ok := k.types[string(c.Command.Type)]
-	if !ok {
-		typ = string(c.Command.Type)
-		k.types[typ] = typ
+	t := k.typeOf(c.Command.Type)
+	if t.version > 0 && t.version != c.Command.Version {
+		return d, fmt.Sprintf("it is version %d of the command, of which this build decides version %d", c.Command.Version, t.version)
 	}
-	if r := commands.RuleByName(typ); r != nil && r.Version != c.Command.Version {
-		return d, fmt.Sprintf("it is version %d of the command, of which this build decides version %d", c.Command.Version, r.Version)
-	}
-	return commands.Decide(k.folder.View, typ, c.Command.Payload, c.Texts,
+	return commands.Decide(k.folder.View, t.name, c.Command.Payload, c.Texts,
 		commands.Stamp{At: c.At, Command: string(c.Command.ID), Actor: string(c.Command.Actor), Commit: c.Number}), ""
 }
 

@@ -34,8 +34,8 @@ type Request struct {
 // with status 400.
 type Server struct {
 	Surface Surface
-	// Gone gets a value for each answer whose client went away before its end.
-	Gone chan struct{}
+	// Arrived gets a value for each request, and Gone for each answer whose client went away before its end.
+	Arrived, Gone chan struct{}
 
 	http     *httptest.Server
 	mu       sync.Mutex
@@ -50,9 +50,8 @@ func Start(s Surface, answers ...Answer) *Server { return start(s, httptest.NewS
 func StartTLS(s Surface, answers ...Answer) *Server { return start(s, httptest.NewTLSServer, answers) }
 
 func start(s Surface, with func(http.Handler) *httptest.Server, answers []Answer) *Server {
-	f := &Server{Surface: s, answers: answers, Gone: make(chan struct{}, 64)}
+	f := &Server{Surface: s, answers: answers, Arrived: make(chan struct{}, 64), Gone: make(chan struct{}, 64)}
 	f.http = with(http.HandlerFunc(f.serve))
-	f.http.Config.ErrorLog = nil
 	return f
 }
 
@@ -82,6 +81,7 @@ func (f *Server) Requests() []Request {
 func (f *Server) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	a, ok := f.next(Request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Clone(), string(body)})
+	tell(f.Arrived)
 	switch {
 	case !ok:
 		a = Answer{Status: http.StatusBadRequest, Raw: `{"error":{"message":"no answer is left","type":"fake_exhausted"}}`}
@@ -146,7 +146,7 @@ func (f *Server) answer(w http.ResponseWriter, r *http.Request, a *Answer) {
 			e = e[at:]
 		}
 		if !put(e) {
-			f.Gone <- struct{}{}
+			tell(f.Gone)
 			return
 		}
 		if !a.Whole {
@@ -159,13 +159,21 @@ func (f *Server) answer(w http.ResponseWriter, r *http.Request, a *Answer) {
 	}
 }
 
+// tell does not wait: nobody need listen.
+func tell(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // stall waits; it is false when the client has gone.
 func (f *Server) stall(r *http.Request, a *Answer) bool {
 	select {
 	case <-a.Stall:
 		return true
 	case <-r.Context().Done():
-		f.Gone <- struct{}{}
+		tell(f.Gone)
 		return false
 	}
 }
