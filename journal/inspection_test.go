@@ -44,6 +44,15 @@ func TestFreeDoesNotWait(t *testing.T) {
 	if !errors.As(err, &used) || time.Since(began) > readWait {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
+	if owned, err := Owned(f.Dir()); !owned || err != nil {
+		t.Error(owned, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if owned, err := Owned(f.Dir()); owned || err != nil {
+		t.Error(owned, err)
+	}
 }
 
 // What the fold of a good copy refuses is no reason to take another and fold that too.

@@ -96,6 +96,19 @@ func (f *File) good(handle *os.File) error {
 	return f.inspect(t, func(*Raw) error { return nil }, false)
 }
 
+// Owned says whether somebody has the session at this moment.
+func Owned(path string) (owned bool, err error) {
+	_, err = withFile(path, func(f *File, handle *os.File) error {
+		err := lock(handle, unix.LOCK_SH, 0, f.path)
+		var used *InUse
+		if owned = errors.As(err, &used); owned {
+			return nil
+		}
+		return err
+	})
+	return owned, err
+}
+
 // withFile resolves path and runs open on it.
 func withFile(path string, open func(f *File, handle *os.File) error) (*File, error) {
 	st, err := os.Stat(path)

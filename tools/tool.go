@@ -28,9 +28,8 @@ type Env struct {
 	// names it. A call that changes files calls it once, after everything was validated and before the first write; where
 	// it fails nothing is written. nil keeps none.
 	KeepPreImages func(ctx context.Context, images []PreImage) (name string, err error)
-	// Replayed tells whether this session has already settled an operation of this digest whose files had exactly these
-	// contents, before or after it ([Operation]). nil knows of none.
-	Replayed func(operation, state [32]byte) bool
+	// Replayed tells whether a call of this session settled with just this [Result].Operation. nil knows of none.
+	Replayed func(Operation) bool
 	// Progress shows output of a call that is still running. It may drop what comes too fast.
 	Progress func(chunk []byte)
 }
@@ -106,11 +105,11 @@ type PreImage struct {
 	Content []byte
 }
 
-// Operation is a mutation and the contents that it met. It says the same in every session and on every machine.
+// Operation is a mutation and the contents that it left, whether it was applied or refused: the same one against the same
+// contents has nothing new to bring. Both say the same in every session that has the files at the same paths.
 type Operation struct {
 	Digest [32]byte // SHA-256 of what was asked for
-	// Before and After are SHA-256 over the affected files with their contents; equal when nothing was changed.
-	Before, After [32]byte
+	State  [32]byte // SHA-256 over the affected paths and their contents when the call ended
 }
 
 // File is a file that a call read or changed.

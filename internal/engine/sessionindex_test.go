@@ -370,3 +370,24 @@ func FuzzIndex(f *testing.F) {
 		}
 	})
 }
+
+// What an owner left that died is asked for once more, and then is as quiet as any other.
+//
+// spec: D211
+func TestIndexAfterADeadOwner(t *testing.T) {
+	s := newShelf(t, 5)
+	s.settle()
+	sum := s.put(3, "at work", 5000)
+	sum.Open = true
+	if err := errors.Join(sum.write(s.folder(3)), addToIndex(s.data, sum)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.page(Query{Most: 1}).Sessions[0]; got.Title != "at work" || got.Open {
+		t.Errorf("%+v", got)
+	}
+	x := readIndex(s.data)
+	defer x.close()
+	if !x.whole || len(x.loose) != 0 {
+		t.Errorf("%+v", x.loose)
+	}
+}

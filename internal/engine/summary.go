@@ -132,8 +132,16 @@ func Summarize(dir string) (*Summary, error) {
 	if err := now.stamp(dir); err != nil {
 		return nil, ErrNotFound
 	}
-	if have && !cached.Open && now.Size == cached.Size && now.Modified == cached.Modified {
-		return &cached, nil
+	if have && now.Size == cached.Size && now.Modified == cached.Modified {
+		if !cached.Open {
+			return &cached, nil
+		}
+		if owned, err := journal.Owned(dir); err == nil {
+			if cached.Open = owned; !owned { // its owner died, and this is still true
+				_ = cached.write(dir)
+			}
+			return &cached, nil
+		}
 	}
 	sum, err := rebuild(dir, now, func(i journal.Inspection) (*journal.File, error) { return i.Free() })
 	var inUse *journal.InUse

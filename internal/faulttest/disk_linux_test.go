@@ -177,8 +177,7 @@ func full(args []string) error {
 // spec: D200
 func TestNoRoomForAnotherFile(t *testing.T) { ownMounts(t, "inodes") }
 
-// inodes lets a file system have room for bytes and for no other file: an artifact cannot be made, and one that is in the
-// way of the renaming keeps it from its place.
+// inodes lets a file system have room for bytes and for no other file: an artifact cannot be made.
 func inodes(args []string) error {
 	if err := small(args[0], "size=24m,nr_inodes=64"); err != nil {
 		return err

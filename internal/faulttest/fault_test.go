@@ -2,10 +2,12 @@ package faulttest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -315,5 +317,47 @@ func TestFullDiskOverACP(t *testing.T) {
 		if v, err := journal.Verify(sessionDir(data, id), hash(t, last.Hash)); err != nil || v.Match != last.Number {
 			t.Errorf("batch %d: %+v, %v", nth, v, err)
 		}
+	}
+}
+
+// Something is in the way of an artifact's renaming: the prompt is refused, nothing is left, and the same id is taken
+// when the way is free.
+// spec: D200
+func TestRenamingOfAnArtifactFails(t *testing.T) {
+	h, err := newHost(t.TempDir(), &clock{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := begin(h, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat("a", 2<<20)
+	sum := sha256.Sum256([]byte(text))
+	artifacts := filepath.Join(s.Dir(), "artifacts")
+	inTheWay := filepath.Join(artifacts, hex.EncodeToString(sum[:]))
+	if err := os.Mkdir(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	head, ctx := s.Head(), context.Background()
+	var not *journal.NotAppended
+	if _, err := s.Do(ctx, "test:big", "user", admission(text)); !errors.As(err, &not) || s.Head() != head {
+		t.Fatalf("answered with %v", err)
+	}
+	if left, _ := os.ReadDir(artifacts); len(left) != 1 {
+		t.Errorf("%v is left", left)
+	}
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := s.Do(ctx, "test:big", "user", admission(text)); err != nil || o.Repeated {
+		t.Fatalf("the retry: %+v, %v", o, err)
+	}
+	if err := idle(s); err != nil {
+		t.Fatal(err)
+	}
+	head = s.Head()
+	if err := errors.Join(closed(h), holds(s.Dir(), head)); err != nil {
+		t.Fatal(err)
 	}
 }

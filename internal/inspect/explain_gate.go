@@ -2,12 +2,14 @@ package inspect
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
 )
@@ -85,16 +87,38 @@ func (e *explainer) known(raised uint64) error {
 const refusedPrefix = "session.attempt.refused."
 
 func (e *explainer) refused(since uint64) error {
-	return linesFrom(e.file, since, func(line *node) error {
-		for _, x := range line.get("events").children() {
-			if strings.HasPrefix(x.get("type").text(), refusedPrefix) {
-				inline(line)
-				at, _ := time.Parse(time.RFC3339, line.get("at").text())
-				e.out.Steps = append(e.out.Steps, Step{Commit: line.get("number").uint(), At: at.UnixMilli(), Cause: line.get("cause").uint(), What: "refused", Text: short(facts(x.get("payload")), 2*saidText)})
+	var commits []uint64
+	err := e.file.Scan(since, func(c *journal.Raw) error {
+		for i := range c.Events {
+			if strings.HasPrefix(string(c.Events[i].Type), refusedPrefix) {
+				commits = append(commits, c.Number)
 			}
 		}
 		return nil
 	})
+	for _, n := range slices.Compact(commits) {
+		err = errors.Join(err, e.refusedBy(n))
+	}
+	return err
+}
+
+func (e *explainer) refusedBy(commit uint64) error {
+	err := linesFrom(e.file, commit, func(line *node) error {
+		inline(line)
+		at, _ := time.Parse(time.RFC3339, line.get("at").text())
+		for _, x := range line.get("events").children() {
+			if strings.HasPrefix(x.get("type").text(), refusedPrefix) {
+				e.out.Steps = append(e.out.Steps, Step{
+					Commit: commit, At: at.UnixMilli(), Cause: line.get("cause").uint(), What: "refused", Text: short(facts(x.get("payload")), 2*saidText),
+				})
+			}
+		}
+		return errFound
+	})
+	if errors.Is(err, errFound) {
+		return nil
+	}
+	return err
 }
 
 // noGate says what the session waits for instead.

@@ -108,6 +108,7 @@ func checkRedacted(t *testing.T, dir string) uint64 {
 	if text, err := r.Tell(); err != nil || (r.BySize > 0) != strings.Contains(text, "compared by size only") {
 		t.Errorf("%v %s", err, text)
 	}
+	explainAll(t, out, r.Commits)
 	return r.BySize
 }
 

@@ -173,13 +173,12 @@ func (w *search) holds(v *projections.View) (ok bool, err error) {
 // value is the condition's view without the bytes of its texts, which are compared by digest.
 func (w *search) value(v *projections.View) (reflect.Value, error) {
 	r := &Replay{View: v, file: w.file, texts: map[journal.Hash]textPlace{}}
-	switch w.c.view.name {
-	case "transcript":
-		var entries []Entry
+	if w.c.view.name == "transcript" {
 		n := v.Root.Transcript.Len()
 		if len(w.c.names) == 0 {
-			w.shown = 0
+			return reflect.ValueOf(uint64(n)), nil
 		}
+		var entries []Entry
 		for i := min(w.shown, n); i < n; i++ {
 			e, err := r.entry(v.Root.Transcript.At(i))
 			if err != nil {

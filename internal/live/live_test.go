@@ -1,3 +1,5 @@
+//go:build linux
+
 package live
 
 import (
@@ -375,7 +377,7 @@ func TestInspectorsThatNeverRead(t *testing.T) {
 	if head.Number != 1100 {
 		t.Errorf("%d commits", head.Number)
 	}
-	if worst > answerWait {
+	if worst > 5*answerWait {
 		t.Errorf("an append took %v", worst)
 	}
 	// Those that said nothing are gone by now or within a second, and there is room again.
@@ -489,9 +491,14 @@ func TestFollow(t *testing.T) {
 //
 // spec: D189
 func TestIdle(t *testing.T) {
-	before := runtime.NumGoroutine()
+	// waiting counts the goroutines that a server started; one that was just made may have no frame of its own yet.
+	waiting := func() int {
+		b := make([]byte, 1<<20)
+		return strings.Count(string(b[:runtime.Stack(b, true)]), "created by sync.(*WaitGroup).Go")
+	}
+	before := waiting()
 	_, server, path := served(t, journal.Options{})
-	if n := runtime.NumGoroutine(); n != before+1 {
+	if n := waiting(); n != before+1 {
 		t.Errorf("%d goroutines after %d", n, before)
 	}
 	c, _, _, err := ask(path, wordFollow)
@@ -503,8 +510,11 @@ func TestIdle(t *testing.T) {
 	if _, _, err := c.receive(10 * answerWait); err != io.EOF {
 		t.Error(err)
 	}
-	if n := runtime.NumGoroutine(); n > before {
-		t.Errorf("%d goroutines are left of %d", n, before)
+	for n := 0; waiting() > before; n++ { // one that is done may still be on its way out
+		if n == 10_000 {
+			t.Fatalf("%d goroutines are left of %d", waiting(), before)
+		}
+		runtime.Gosched()
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)

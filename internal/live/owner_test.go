@@ -1,3 +1,5 @@
+//go:build linux
+
 package live
 
 import (
@@ -26,6 +28,10 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		os.Exit(0)
+	}
+	if path := os.Getenv(strangerEnv); path != "" {
+		fmt.Print(stranger(path))
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

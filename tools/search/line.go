@@ -84,7 +84,7 @@ func cutText(record []byte) (text, rest []byte, ok bool) {
 	escaped = bytes.IndexByte(body, '\\') >= 0
 	if escaped {
 		var decoded string
-		if json.Unmarshal(slicesQuoted(text), &decoded) != nil {
+		if json.Unmarshal(quoted(text), &decoded) != nil {
 			return nil, nil, false
 		}
 		body = []byte(decoded)
@@ -95,9 +95,9 @@ func cutText(record []byte) (text, rest []byte, ok bool) {
 	return body, append([]byte("{"), rest[2:len(rest)-1]...), true
 }
 
-func slicesQuoted(text []byte) []byte {
-	quoted := make([]byte, 0, len(text)+2)
-	return append(append(append(quoted, '"'), text...), '"')
+func quoted(text []byte) []byte {
+	out := make([]byte, 0, len(text)+2)
+	return append(append(append(out, '"'), text...), '"')
 }
 
 func newLine(text []byte, s span) line {

@@ -439,7 +439,7 @@ func TestMissingOrOldRg(t *testing.T) {
 func TestTooMuchOutput(t *testing.T) {
 	s := newSession(t)
 	line := strings.Repeat("x", 999) + "\n"
-	for i := range 4 {
+	for i := range 5 {
 		s.file(fmt.Sprint("f", i), strings.Repeat(line, 14_000)) // with rg's own words more than 64 MiB in all
 	}
 	is(t, s.grep("^x"), tools.Failed, tools.ClassTooLarge, "64 MiB", "Narrow the pattern, the path or the include")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"zuno/internal/model"
 	"zuno/internal/model/httpx"
@@ -15,7 +16,7 @@ type decoder struct {
 	*httpx.Answer
 	blocks map[int]*open
 	stop   string // the reason, before the marker
-	over   bool
+	slow   bool   // without [decoder.quick]
 	tokens tokens
 }
 
@@ -64,10 +65,13 @@ type usage struct {
 }
 
 // Event takes one event. What is not known is passed over: the surface grows.
-func (d *decoder) Event(kind, data string) (over bool, err error) {
+func (d *decoder) Event(kind string, data []byte) (over bool, err error) {
+	if words, ok := d.quick(data); ok {
+		return false, d.Text(words)
+	}
 	var e streamEvent
-	if err := json.Unmarshal([]byte(data), &e); err != nil {
-		return false, httpx.Malformed(err)
+	if err := json.Unmarshal(data, &e); err != nil {
+		return false, httpx.Malformed(data, err)
 	}
 	if e.Type == "" {
 		e.Type = kind
@@ -97,13 +101,51 @@ func (d *decoder) Event(kind, data string) (over bool, err error) {
 		d.finish()
 		return true, nil
 	case "error":
-		return true, httpx.Fault([]byte(data))
+		return true, httpx.Fault(data)
 	case "":
-		if err := httpx.Inside([]byte(data)); err != nil {
+		if err := httpx.Inside(data); err != nil {
 			return true, err
 		}
 	}
 	return false, nil
+}
+
+// quick reads the event that most of a stream consists of: a few words. Anything else is left to the decoder.
+func (d *decoder) quick(data []byte) (words string, ok bool) {
+	if d.slow {
+		return "", false
+	}
+	found, known := 0, 0
+	ok = httpx.Quick(data, func(path []string, kind byte, value string) bool {
+		switch path[0] {
+		case "type":
+			known++
+			return len(path) == 1 && kind == httpx.QuickText && value == "content_block_delta"
+		case "index":
+			return len(path) == 1 && kind == httpx.QuickWhole && len(value) < 10
+		case "delta":
+		case "message", "content_block", "usage", "error":
+			return false
+		default:
+			return true
+		}
+		if len(path) != 2 || kind != httpx.QuickText {
+			return false
+		}
+		switch path[1] {
+		case "type":
+			known++
+			return value == "text_delta"
+		case "text":
+			words = value
+			found++
+			return true
+		case "thinking", "partial_json", "stop_reason":
+			return false
+		}
+		return true
+	})
+	return words, ok && found == 1 && known == 2 && utf8.ValidString(words)
 }
 
 // count takes figures over: they are totals, and a later event says only some of them.

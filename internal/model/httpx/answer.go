@@ -194,8 +194,12 @@ func ends(args string) bool {
 	}
 }
 
-// Malformed is the end of a stream with an event that cannot be read. The text of a JSON error shows nothing of the event.
-func Malformed(err error) error {
+// Malformed is the end of a stream with an event that cannot be read: the error that it reports all the same, or a cut. The
+// text of a JSON error shows nothing of the event.
+func Malformed(data []byte, err error) error {
+	if reported := Inside(data); reported != nil {
+		return reported
+	}
 	return &model.Cut{Reason: "the stream holds an event that cannot be read: " + err.Error(), Retryable: true}
 }
 

@@ -33,7 +33,7 @@ type body struct {
 
 func newBody(resp *http.Response, clock Clock, idle time.Duration, fire func()) *body {
 	b := &body{ctx: resp.Request.Context(), resp: resp, left: MaxStream, clock: clock, idle: idle, fire: fire}
-	b.r = bufio.NewReader(source{b})
+	b.r = bufio.NewReaderSize(source{b}, 64<<10)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.arm(idle)

@@ -54,8 +54,8 @@ var transport = sync.OnceValue(func() *http.Transport {
 
 // Decoder turns a surface's events into an answer.
 type Decoder interface {
-	// Event takes the data of one event. After over the rest of the stream is of no interest.
-	Event(kind, data string) (over bool, err error)
+	// Event takes the data of one event, which it may neither change nor keep. After over the rest of the stream is of no interest.
+	Event(kind string, data []byte) (over bool, err error)
 	// Finished says that the finish marker was seen, though more may come.
 	Finished() bool
 	// End gives the answer: after the finish marker a response, otherwise a cut.
@@ -235,7 +235,7 @@ func (x *exchange) events(r io.Reader, d Decoder) error {
 		case err != nil:
 			return x.broken(err)
 		}
-		over, err := d.Event(e.Type, e.Data)
+		over, err := d.Event(e.Type, e.Bytes())
 		if over || err != nil {
 			return err
 		}

@@ -37,7 +37,8 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) (stop func())
 }
 
-// Options say how a provider is reached. They hold no secret but through functions, so that printing them shows none.
+// Options say how a provider is reached. They hold no secret but through functions and in the query of the address, which no error
+// shows.
 type Options struct {
 	BaseURL string        // empty: the surface's own
 	Key     func() string // asked at each request; empty is none

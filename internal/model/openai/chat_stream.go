@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"errors"
+	"unicode/utf8"
 
 	"zuno/internal/model"
 	"zuno/internal/model/httpx"
@@ -15,6 +16,7 @@ type chatDecoder struct {
 	byIndex map[int]int // the server's index of a call → ours
 	last    int         // the call that a piece without index or id belongs to
 	refused bool
+	slow    bool // without [chatDecoder.quick]
 }
 
 func newChatDecoder(emit func(model.Chunk) error) *chatDecoder {
@@ -80,25 +82,71 @@ func (u *chatUsage) counts() model.Usage {
 }
 
 // Event takes one chunk.
-func (d *chatDecoder) Event(_, data string) (over bool, err error) {
-	if data == "[DONE]" {
+func (d *chatDecoder) Event(_ string, data []byte) (over bool, err error) {
+	if string(data) == "[DONE]" {
 		return true, nil
 	}
+	if words, ok := d.quick(data); ok {
+		return false, d.Text(words)
+	}
 	var c chatChunk
-	if err := d.unmarshal([]byte(data), &c); err != nil {
+	if err := d.unmarshal(data, &c); err != nil {
 		if d.Finished() {
 			return true, nil
 		}
-		return false, httpx.Malformed(err)
+		return false, httpx.Malformed(data, err)
 	}
-	return false, d.chunk(&c, []byte(data))
+	return false, d.chunk(&c, data)
+}
+
+// quick reads the chunk that most of a stream consists of: a few words and nothing else. Anything else is left to the decoder.
+func (d *chatDecoder) quick(data []byte) (words string, ok bool) {
+	if d.slow {
+		return "", false
+	}
+	found := 0
+	ok = httpx.Quick(data, func(path []string, kind byte, value string) bool {
+		null := kind == httpx.QuickWord && value == "null"
+		switch path[0] {
+		case "usage", "error":
+			return len(path) == 1 && null
+		case "choices":
+		default:
+			return true
+		}
+		if len(path) < 3 || path[1] != httpx.QuickElement {
+			return false
+		}
+		switch path[2] {
+		case "index":
+			return len(path) == 3 && kind == httpx.QuickWhole && value == "0"
+		case "finish_reason", "message":
+			return len(path) == 3 && null
+		case "delta":
+		default:
+			return true
+		}
+		if len(path) < 4 {
+			return false
+		}
+		switch path[3] {
+		case "content":
+			words = value
+			found++
+			return len(path) == 4 && kind == httpx.QuickText
+		case "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call":
+			return len(path) == 4 && null
+		}
+		return true
+	})
+	return words, ok && found == 1 && utf8.ValidString(words)
 }
 
 // Whole takes a completion that came in one piece.
 func (d *chatDecoder) Whole(data []byte) error {
 	var c chatChunk
 	if err := d.unmarshal(data, &c); err != nil {
-		return httpx.Malformed(err)
+		return httpx.Malformed(data, err)
 	}
 	return d.chunk(&c, data)
 }

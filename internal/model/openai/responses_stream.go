@@ -2,6 +2,8 @@ package openai
 
 import (
 	"encoding/json"
+	"strconv"
+	"unicode/utf8"
 
 	"zuno/internal/model"
 	"zuno/internal/model/httpx"
@@ -13,6 +15,7 @@ type responsesDecoder struct {
 	calls   map[int]int     // output index → call
 	said    map[[2]int]bool // output and content index whose text came in pieces
 	refused bool
+	slow    bool // without [responsesDecoder.quick]
 }
 
 func newResponsesDecoder(emit func(model.Chunk) error) *responsesDecoder {
@@ -60,13 +63,16 @@ type responsesEnd struct {
 }
 
 // Event takes one event. What is not known is passed over: the surface grows.
-func (d *responsesDecoder) Event(kind, data string) (over bool, err error) {
-	if data == "[DONE]" {
+func (d *responsesDecoder) Event(kind string, data []byte) (over bool, err error) {
+	if string(data) == "[DONE]" {
 		return true, nil
 	}
+	if words, ok := d.quick(data); ok {
+		return false, d.Text(words)
+	}
 	var e responsesEvent
-	if err := json.Unmarshal([]byte(data), &e); err != nil {
-		return false, httpx.Malformed(err)
+	if err := json.Unmarshal(data, &e); err != nil {
+		return false, httpx.Malformed(data, err)
 	}
 	if e.Type == "" {
 		e.Type = kind
@@ -108,13 +114,49 @@ func (d *responsesDecoder) Event(kind, data string) (over bool, err error) {
 	case "response.failed", "response.cancelled":
 		return true, failure(e.Response, data)
 	case "error":
-		return true, httpx.Fault([]byte(data))
+		return true, httpx.Fault(data)
 	case "":
-		if err := httpx.Inside([]byte(data)); err != nil {
+		if err := httpx.Inside(data); err != nil {
 			return true, err
 		}
 	}
 	return false, nil
+}
+
+// quick reads the event that most of a stream consists of: a few words of some place in the output. Anything else is left to
+// the decoder.
+func (d *responsesDecoder) quick(data []byte) (words string, ok bool) {
+	if d.slow {
+		return "", false
+	}
+	var place [2]int
+	found, known := 0, 0
+	ok = httpx.Quick(data, func(path []string, kind byte, value string) bool {
+		switch path[0] {
+		case "type":
+			known++
+			return len(path) == 1 && kind == httpx.QuickText && value == "response.output_text.delta"
+		case "delta":
+			words = value
+			found++
+			return len(path) == 1 && kind == httpx.QuickText
+		case "output_index", "content_index":
+			n, err := strconv.Atoi(value)
+			if path[0] == "output_index" {
+				place[0] = n
+			} else {
+				place[1] = n
+			}
+			return err == nil && len(path) == 1 && kind == httpx.QuickWhole
+		case "summary_index", "text", "refusal", "arguments", "item", "response", "error":
+			return false
+		}
+		return true
+	})
+	if ok = ok && found == 1 && known == 1 && utf8.ValidString(words); ok {
+		d.said[place] = true
+	}
+	return words, ok
 }
 
 // missed passes a text on that came in one piece only.
@@ -155,7 +197,7 @@ func (d *responsesDecoder) end(data json.RawMessage) error {
 	var r responsesEnd
 	if len(data) > 0 {
 		if err := json.Unmarshal(data, &r); err != nil {
-			return httpx.Malformed(err)
+			return httpx.Malformed(data, err)
 		}
 	}
 	if u := r.Usage; u != nil {
@@ -186,7 +228,7 @@ func (d *responsesDecoder) end(data json.RawMessage) error {
 	case "content_filter":
 		d.Finish(model.FinishRefusal, reason)
 	case "failed", "cancelled":
-		return failure(data, string(data))
+		return failure(data, data)
 	default:
 		d.Finish(model.FinishOther, reason)
 	}
@@ -194,11 +236,11 @@ func (d *responsesDecoder) end(data json.RawMessage) error {
 }
 
 // failure is the error that a response ended with.
-func failure(response json.RawMessage, event string) error {
+func failure(response json.RawMessage, event []byte) error {
 	if err := httpx.Inside(response); err != nil {
 		return err
 	}
-	return httpx.Fault([]byte(event))
+	return httpx.Fault(event)
 }
 
 // End gives the answer.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"unsafe"
 
 	"github.com/tmaxmax/go-sse"
 )
@@ -14,6 +15,9 @@ var ErrTooLarge = errors.New("an event of the stream is too large")
 
 // Event is one event. Type is empty where the stream names none.
 type Event struct{ Type, Data string }
+
+// Bytes is Data without a copy, to be read only.
+func (e *Event) Bytes() []byte { return unsafe.Slice(unsafe.StringData(e.Data), len(e.Data)) }
 
 // Read yields the events of r that hold data, each at most about most bytes long with its field names. An error of r other than
 // io.EOF is yielded last, as is [ErrTooLarge]; what had come of an event before an error is dropped. At io.EOF the event that
