@@ -210,6 +210,12 @@ var callFolds = folds{
 		for i := range e.Files {
 			s.Files.saw(&e.Files[i], m)
 		}
+		if e.Operation != nil {
+			if s.Files.Operations == nil {
+				s.Files.Operations = map[event.Operation]bool{}
+			}
+			s.Files.Operations[*e.Operation] = true
+		}
 		if e.Outcome == event.OutcomeUncertain {
 			s.Calls.Uncertain = append(s.Calls.Uncertain, Uncertainty{e.ID, x.Tool, x.Requested, m.Commit})
 		}
@@ -223,6 +229,8 @@ var callFolds = folds{
 // A path is a text, so a file is known by the salted digest of its path with links followed.
 type Files struct {
 	Seen map[journal.Hash]FileState `json:"-"`
+	// Operations are the mutations that were tried, with the contents that they met.
+	Operations map[event.Operation]bool `json:"-"`
 }
 
 // FileState is how a file was last seen.

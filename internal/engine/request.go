@@ -220,10 +220,14 @@ func find[T event.Payload](events []event.Payload) (found T) {
 
 // env is what a call knows of its session.
 func (s *Session) env(call string) tools.Env {
-	return tools.Env{
+	env := tools.Env{
 		Cwd: s.Cwd, Worktree: s.settings.Worktree, OutDir: s.outDir(), CallID: call, Environ: s.settings.Environ,
-		LastRead: s.lastRead, Progress: func(b []byte) { s.live(Live{Kind: LiveOutput, Call: call, Text: string(b)}) },
+		LastRead: s.lastRead, Replayed: s.replayed, Progress: func(b []byte) { s.live(Live{Kind: LiveOutput, Call: call, Text: string(b)}) },
 	}
+	if s.journal != nil {
+		env.KeepPreImages = s.keepPreImages
+	}
+	return env
 }
 
 func (s *Session) lastRead(path string) (digest [32]byte, ok bool) {
@@ -317,7 +321,10 @@ func (s *Session) runTool(ctx context.Context, p *tools.Prepared, id string) (r 
 func settlement(r *tools.Result) event.CallSettled {
 	e := event.CallSettled{
 		Outcome: event.Outcome(r.Outcome), Class: r.Class, Text: event.NewText(r.Text), OutBytes: r.OutputSize,
-		Output: event.OptionalText(r.Output), Raw: event.OptionalText(string(r.Raw)),
+		Output: event.OptionalText(r.Output), Raw: event.OptionalText(string(r.Raw)), PreImages: r.PreImages,
+	}
+	if r.Operation != nil {
+		e.Operation = &event.Operation{Digest: r.Operation.Digest, State: r.Operation.State}
 	}
 	for _, f := range r.Files {
 		ef := event.File{Path: event.NewText(f.Path), Change: event.Change(f.Change), Digest: f.Digest, Size: f.Size, Diff: f.HasDiff}

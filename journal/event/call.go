@@ -123,6 +123,15 @@ type CallSettled struct {
 	Output   Text    `msgpack:"output" json:"output"` // file that holds all of a command's output
 	OutBytes uint64  `msgpack:"out_bytes" json:"out_bytes,omitempty"`
 	Millis   uint64  `msgpack:"duration_ms" json:"duration_ms,omitempty"`
+	// PreImages names the artifact that holds what the changed files were before.
+	PreImages string     `msgpack:"pre_images" json:"pre_images,omitempty"`
+	Operation *Operation `msgpack:"operation" json:"operation,omitempty"`
+}
+
+// Operation identifies a mutation and the contents that it met, so that the same one against the same contents is recognized.
+type Operation struct {
+	Digest journal.Hash `msgpack:"digest" json:"digest"`
+	State  journal.Hash `msgpack:"state" json:"state"`
 }
 
 // Change is what a call did to a file.

@@ -533,6 +533,12 @@ func (x *CallSettled) EncodeMsg(e *Encoder) {
 	if x.Millis != 0 {
 		n++
 	}
+	if x.PreImages != "" {
+		n++
+	}
+	if x.Operation != nil {
+		n++
+	}
 	e.Map(n)
 	if x.ID != "" {
 		e.String("id")
@@ -581,6 +587,14 @@ func (x *CallSettled) EncodeMsg(e *Encoder) {
 		e.String("duration_ms")
 		e.Uint(x.Millis)
 	}
+	if x.PreImages != "" {
+		e.String("pre_images")
+		e.String(x.PreImages)
+	}
+	if x.Operation != nil {
+		e.String("operation")
+		(*x.Operation).EncodeMsg(e)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -617,6 +631,14 @@ func (x *CallSettled) DecodeMsg(r *Reader) {
 			x.OutBytes = r.Uint()
 		case "duration_ms":
 			x.Millis = r.Uint()
+		case "pre_images":
+			x.PreImages = r.String()
+		case "operation":
+			{
+				var p0 Operation
+				p0.DecodeMsg(r)
+				x.Operation = &p0
+			}
 		default:
 			r.Skip()
 		}
@@ -636,7 +658,50 @@ func (x *CallSettled) IsZero() bool {
 		x.Exit == nil &&
 		x.Output.IsZero() &&
 		x.OutBytes == 0 &&
-		x.Millis == 0
+		x.Millis == 0 &&
+		x.PreImages == "" &&
+		x.Operation == nil
+}
+
+// EncodeMsg writes x.
+func (x *Operation) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Digest != (journal.Hash{}) {
+		n++
+	}
+	if x.State != (journal.Hash{}) {
+		n++
+	}
+	e.Map(n)
+	if x.Digest != (journal.Hash{}) {
+		e.String("digest")
+		e.Bytes(x.Digest[:])
+	}
+	if x.State != (journal.Hash{}) {
+		e.String("state")
+		e.Bytes(x.State[:])
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *Operation) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "digest":
+			r.Fixed(x.Digest[:])
+		case "state":
+			r.Fixed(x.State[:])
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *Operation) IsZero() bool {
+	return true &&
+		x.Digest == (journal.Hash{}) &&
+		x.State == (journal.Hash{})
 }
 
 // EncodeMsg writes x.
