@@ -32,11 +32,17 @@ const idLength = 12
 
 // DeriveID makes an id from what it depends on.
 func DeriveID(prefix string, from ...string) string {
-	h := sha256.New()
-	for _, f := range append([]string{prefix}, from...) {
-		fmt.Fprintf(h, "%d:%s", len(f), f)
+	b := make([]byte, 0, 128)
+	for i := -1; i < len(from); i++ {
+		f := prefix
+		if i >= 0 {
+			f = from[i]
+		}
+		b = strconv.AppendInt(b, int64(len(f)), 10)
+		b = append(append(b, ':'), f...)
 	}
-	return prefix + "_" + idEncoding.EncodeToString(h.Sum(nil)[:8])[:idLength]
+	h := sha256.Sum256(b)
+	return prefix + "_" + idEncoding.EncodeToString(h[:8])[:idLength]
 }
 
 // Decision is what a command causes: events, in order, or a refusal, or a refusal that is recorded by events.
