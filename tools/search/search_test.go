@@ -262,8 +262,10 @@ func TestOneRuleForHiddenAndIgnored(t *testing.T) {
 	s := newSession(t)
 	s.repository()
 	s.file(".gitignore", "*.log\nnode_modules/\n/dist\n")
-	for _, name := range []string{".github/workflows/ci.yml", ".env.sample", ".git/config", ".git/hooks/ci.yml", "a.yml", "x.log", "sub/y.log",
-		"node_modules/m/ci.yml", "sub/node_modules/n.yml", "dist/ci.yml", "sub/dist/ci.yml", "sub/.hidden"} {
+	for _, name := range []string{
+		".github/workflows/ci.yml", ".env.sample", ".git/config", ".git/hooks/ci.yml", "a.yml", "x.log", "sub/y.log",
+		"node_modules/m/ci.yml", "sub/node_modules/n.yml", "dist/ci.yml", "sub/dist/ci.yml", "sub/.hidden",
+	} {
 		s.file(name, "on: push\n")
 	}
 	seen := []string{".env.sample", ".github/workflows/ci.yml", "a.yml", "sub/.hidden", "sub/dist/ci.yml"}

@@ -16,12 +16,16 @@ const QuickElement = "[]"
 
 const maxQuick = 8 // names on the way to a value
 
-// Quick visits the values of a JSON document that is as plain as nearly all events of a stream are, without the general decoder,
-// which takes most of a stream's time. The path leads to the value from outside. Quick is false, with some values visited or
+// Quick visits the values of a JSON object that is as plain as nearly all events of a stream are, without the general decoder,
+// which takes most of a stream's time. The path leads to the value from outside and is
+// never empty. Quick is false, with some values visited or
 // none, where visit is or where the document is anything but plain: names of other than small letters, digits and _, escapes,
 // fractions, lists of several elements. Then the general decoder has to read it.
 func Quick(data []byte, visit func(path []string, kind byte, value string) bool) bool {
 	q := quick{data: unsafeString(data), visit: visit}
+	if q.space() != '{' {
+		return false
+	}
 	return q.value(0) && q.space() == 0
 }
 
@@ -122,7 +126,7 @@ func (q *quick) object(depth int) bool {
 	q.at++
 	if q.space() == '}' {
 		q.at++
-		return q.visit(q.path[:depth], QuickObject, "")
+		return depth > 0 && q.visit(q.path[:depth], QuickObject, "")
 	}
 	if depth == maxQuick {
 		return false

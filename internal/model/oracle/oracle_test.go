@@ -192,6 +192,9 @@ func TestOurRequestsAreWhatTheOfficialTypesSay(t *testing.T) {
 		}
 		body := []byte(s.Requests()[0].Body)
 		s.Close()
+		if tt.surface == fake.Responses {
+			tt.params, body = inputs(t, body)
+		}
 		if err := json.Unmarshal(body, tt.params); err != nil {
 			t.Errorf("%s: %v", tt.surface, err)
 			continue
@@ -210,6 +213,35 @@ func TestOurRequestsAreWhatTheOfficialTypesSay(t *testing.T) {
 	}
 }
 
+// inputs takes the input out of a request: its items are read one by one, since the union of a text and a list is written only.
+func inputs(t *testing.T, body []byte) (*responses.ResponseNewParams, []byte) {
+	t.Helper()
+	var all map[string]json.RawMessage
+	var items []json.RawMessage
+	if json.Unmarshal(body, &all) != nil || json.Unmarshal(all["input"], &items) != nil || len(items) == 0 {
+		t.Fatalf("no input: %s", body)
+	}
+	for _, item := range items {
+		var read responses.ResponseInputItemUnionParam
+		var sent, again any
+		if err := json.Unmarshal(item, &read); err != nil {
+			t.Errorf("%s: %v", item, err)
+			continue
+		}
+		text, err := json.Marshal(read)
+		if err != nil || json.Unmarshal(item, &sent) != nil || json.Unmarshal(text, &again) != nil {
+			t.Fatal(err)
+		}
+		lost(t, "input", sent, again)
+	}
+	delete(all, "input")
+	rest, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &responses.ResponseNewParams{}, rest
+}
+
 // lost names what one value has and the other lacks.
 func lost(t *testing.T, at string, sent, read any) {
 	t.Helper()
@@ -225,10 +257,6 @@ func lost(t *testing.T, at string, sent, read any) {
 		}
 	case []any:
 		other, ok := read.([]any)
-		if text, isText := read.(string); isText && len(sent) == 1 {
-			_ = text
-			return
-		}
 		if !ok || len(other) != len(sent) {
 			t.Errorf("%s: read as %v", at, read)
 			return
@@ -237,6 +265,11 @@ func lost(t *testing.T, at string, sent, read any) {
 			lost(t, at, sent[i], other[i])
 		}
 	default:
+		if parts, ok := read.([]any); ok && len(parts) == 1 { // a text is read as its one part
+			if part, ok := parts[0].(map[string]any); ok && part["type"] == "text" {
+				read = part["text"]
+			}
+		}
 		if sent != read {
 			t.Errorf("%s: %v is read as %v", at, sent, read)
 		}
