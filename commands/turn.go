@@ -233,7 +233,10 @@ func failRequest(v *projections.View, c *FailRequest, at Stamp) Decision {
 	}
 	fault := c.Fault
 	if b := r.Before; b.Code != "" && fault.Status == 0 && fault.Code == "script_exhausted" {
-		fault = b // a script that ends here says nothing new: what the provider answered last stands
+		// A script that ends here says nothing new: what the provider answered last stands. Its own words do not, because a
+		// fold keeps no text.
+		fault = b
+		fault.Reason = event.NewText("the last attempt ended with " + failureName(b) + ", and the script has no response for another one")
 	}
 	return Decision{Events: append([]event.Payload{failed}, endTurn(s, t, "failed", "", fault)...)}
 }
@@ -260,6 +263,14 @@ func retry(v *projections.View, r *projections.Request, afterMS uint64, at Stamp
 		return nil
 	}
 	return &event.RequestBackoff{Request: r.ID, Attempt: r.Attempt + 1, Until: until, DelayMS: delay}
+}
+
+// failureName is a failure in the fewest words.
+func failureName(f event.Failure) string {
+	if f.Status != 0 {
+		return "status " + strconv.FormatUint(f.Status, 10) + " (" + f.Code + ")"
+	}
+	return f.Code
 }
 
 func endBackoff(v *projections.View, c *EndBackoff, at Stamp) Decision {

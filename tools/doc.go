@@ -7,5 +7,5 @@
 //
 // A tool carries three declarations – effect, replay, concurrency – that are stated independently. What is not stated
 // is the strict choice. Read [Spec] first. The tools themselves live in one package per family: tools/files,
-// tools/shell.
+// tools/patch, tools/search, tools/shell.
 package tools

@@ -43,7 +43,8 @@ type Spec[A any] struct {
 	// look at anything but the arguments.
 	Narrow func(A) event.Declaration
 	// Prepare turns valid arguments into a call that can be permitted and run. It fills all but Declaration and Intent.
-	// It has no effect, and does no I/O that could wait for anyone: no open, no read.
+	// It has no effect, and does no I/O that could wait for anyone: no open, no read. (A search asks its program about a
+	// pattern, which no one else can judge: with nothing to read, and a deadline.)
 	Prepare func(Where, A) (Prepared, *Blocked)
 }
 

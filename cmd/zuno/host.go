@@ -14,12 +14,12 @@ import (
 	"zuno/internal/config"
 	"zuno/internal/engine"
 	"zuno/internal/live"
-	"zuno/internal/model"
-	"zuno/internal/model/scripted"
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/tools"
 	"zuno/tools/files"
+	"zuno/tools/patch"
+	"zuno/tools/search"
 	"zuno/tools/shell"
 )
 
@@ -54,6 +54,8 @@ func (g *globals) process(c circumstances) (*process, error) {
 	}
 	registry := tools.NewRegistry()
 	files.Register(registry)
+	patch.Register(registry)
+	search.Register(registry)
 	shell.Register(registry)
 	fault, unfenced := faults()
 	p.host = engine.NewHost(engine.Options{
@@ -88,18 +90,6 @@ const kernelSection = `You are zuno, a coding agent that works in the user's wor
 Look before you change anything, make the smallest change that does the job, and check it.
 When the outcome of a call is uncertain, inspect the state that it would have changed before any new mutation.
 `
-
-func (p *process) provider(cfg *config.Config) (model.Provider, error) {
-	script := scripted.Demo
-	if path := cfg.Provider.Options.Script; path != "" {
-		s, err := scripted.Load(path)
-		if err != nil {
-			return nil, err
-		}
-		script = func() *scripted.Script { return s }
-	}
-	return scripted.New(script(), nil, p.clock), nil
-}
 
 // buildID is the executable's own build id, as the linker wrote it near the start of the file; where there is none, the
 // version. Looking for the note itself costs less than a whole ELF reader at every start.

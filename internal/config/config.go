@@ -259,7 +259,7 @@ func (c *Config) override(model *node, o Override) *Error {
 func (c *Config) Policy(f Flags) event.Policy {
 	p := event.Policy{
 		Agent: f.Agent, Mode: c.Mode, Headless: f.Headless, Model: c.Model, Shell: c.Shell,
-		Concurrency: DefaultConcurrency,
+		Concurrency: DefaultConcurrency, Retry: c.Provider.Retry,
 		Rules:       append([]event.Rule(nil), c.Rules...),
 	}
 	for _, tool := range f.Allow {

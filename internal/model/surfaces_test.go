@@ -102,7 +102,8 @@ func conversation() *model.Request {
 				{Kind: model.PartText, Text: "Look:"}, {Kind: model.PartImage, Media: "image/png", Data: []byte("png")}, {Kind: model.PartText},
 			}},
 			{Role: model.RoleAssistant, Parts: []model.Part{
-				{Kind: model.PartReasoning, Text: "hidden thoughts"}, {Kind: model.PartText, Text: "I look."},
+				{Kind: model.PartReasoning, Text: "hidden thoughts"},
+				{Kind: model.PartText, Text: "I look."},
 				{Kind: model.PartCall, CallID: "call_1", Tool: "read", Text: `{"path":"a"}`},
 				{Kind: model.PartCall, CallID: "ours: 2", Tool: "read", Text: `{"path": "b`},
 				{Kind: model.PartCall, CallID: "call_3", Tool: "bare", Text: ""},
@@ -139,15 +140,15 @@ func TestFormOfTheRequest(t *testing.T) {
 				{"type":"function","function":{"name":"bare","parameters":{"type":"object","properties":{}}}}]}`,
 		fake.Responses: `{"model":"m","stream":true,"store":false,"max_output_tokens":99,"temperature":0.5,"instructions":"Be brief.\n\nBe right.",
 			"input":[
-				{"role":"user","content":[{"type":"input_text","text":"Look:"},{"type":"input_image","image_url":"data:image/png;base64,cG5n"}]},
-				{"role":"assistant","content":"I look."},
+				{"type":"message","role":"user","content":[{"type":"input_text","text":"Look:"},{"type":"input_image","image_url":"data:image/png;base64,cG5n"}]},
+				{"type":"message","role":"assistant","content":"I look."},
 				{"type":"function_call","call_id":"call_1","name":"read","arguments":"{\"path\":\"a\"}"},
 				{"type":"function_call","call_id":"OTHER","name":"read","arguments":"{\"invalid_arguments\":\"{\\\"path\\\": \\\"b\"}"},
 				{"type":"function_call","call_id":"call_3","name":"bare","arguments":"{}"},
 				{"type":"function_call_output","call_id":"call_1","output":"content of a"},
 				{"type":"function_call_output","call_id":"OTHER","output":"No result was recorded for this call."},
 				{"type":"function_call_output","call_id":"call_3","output":""},
-				{"role":"user","content":[{"type":"input_text","text":"Go"},{"type":"input_text","text":"on."}]}],
+				{"type":"message","role":"user","content":[{"type":"input_text","text":"Go"},{"type":"input_text","text":"on."}]}],
 			"tools":[
 				{"type":"function","name":"read","description":"Reads <a> file.","parameters":{"type":"object","properties":{"path":{"type":"string"}}},"strict":false},
 				{"type":"function","name":"bare","parameters":{"type":"object","properties":{}},"strict":false}]}`,

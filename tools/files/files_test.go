@@ -507,6 +507,52 @@ func TestWriteThatBreaks(t *testing.T) {
 	}
 }
 
+// What a file was is kept before it is replaced, and where it cannot be kept nothing is written.
+//
+// spec: D235
+func TestWriteKeepsPreImage(t *testing.T) {
+	s := newSession(t)
+	path := s.file("f", "old")
+	must(t, os.Chmod(path, 0o640))
+	s.read(path)
+	var kept []tools.PreImage
+	var failure error
+	write := func(name, content string) tools.Result {
+		p := s.prepare("write", map[string]any{"filePath": name, "content": content})
+		return p.Run(context.Background(), tools.Env{
+			Cwd:      s.where.Cwd,
+			LastRead: func(path string) ([32]byte, bool) { digest, ok := s.receipts[path]; return digest, ok },
+			KeepPreImages: func(_ context.Context, images []tools.PreImage) (string, error) {
+				kept = images
+				s.holds(path, "old")
+				return "kept.pack", failure
+			},
+		})
+	}
+	failure = unix.ENOSPC
+	is(t, write("f", "new"), tools.Failed, tools.ClassIO, "could not be kept", "Nothing was written")
+	s.holds(path, "old")
+	failure = nil
+	r := write("f", "new")
+	is(t, r, tools.OK, "")
+	if r.PreImages != "kept.pack" || len(kept) != 1 || kept[0].Path != path || kept[0].Mode != 0o640 || string(kept[0].Content) != "old" ||
+		!strings.HasSuffix(string(r.Raw), `,"pre_images":"kept.pack"}`) {
+		t.Errorf("%q %+v %s", r.PreImages, kept, r.Raw)
+	}
+	kept = nil
+	is(t, write("fresh", "x"), tools.OK, "")
+	s.receipts[path] = sha256.Sum256([]byte("new"))
+	is(t, write("f", "new"), tools.OK, "", "nothing was written")
+	if kept != nil {
+		t.Errorf("kept %+v of files that were not replaced", kept)
+	}
+	large := s.path("large")
+	must(t, os.WriteFile(large, nil, 0o600))
+	must(t, os.Truncate(large, MaxPreImage+1))
+	s.receipts[large] = sha256.Sum256(make([]byte, MaxPreImage+1))
+	is(t, write("large", "x"), tools.Failed, tools.ClassTooLarge, "could not be kept")
+}
+
 func TestFileThatAppearsIsNotOverwritten(t *testing.T) {
 	s := newSession(t)
 	dir, base, _, err := OpenFolder(s.path("f"), false)

@@ -5,3 +5,5 @@ package files
 import "golang.org/x/sys/unix"
 
 const folderFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+func writeBack(int) {}

@@ -201,12 +201,15 @@ func commit(dir int, base string, content []byte, old *unix.Stat_t) (err error) 
 }
 
 func commitWith(dir int, base string, content []byte, old *unix.Stat_t, sync func(int) error) error {
-	name, err := Stage(dir, content, old)
+	staged, err := Stage(dir, content, old)
 	if err != nil {
 		return err
 	}
-	if err := Place(dir, name, base, old); err != nil {
-		Discard(dir, name)
+	if err = staged.Sync(); err == nil {
+		err = Place(dir, staged.Name, base, old)
+	}
+	if err != nil {
+		staged.Discard()
 		return err
 	}
 	if err := sync(dir); err != nil {
@@ -215,28 +218,52 @@ func commitWith(dir int, base string, content []byte, old *unix.Stat_t, sync fun
 	return nil
 }
 
-// Stage writes content to a new file beside those of an open folder and makes it durable. It gets the owner and the mode
-// bits of like, where that is not nil. Nothing is left behind by an error; otherwise the caller places or discards it.
-func Stage(dir int, content []byte, like *unix.Stat_t) (name string, err error) {
-	name = ".zuno-" + strings.ToLower(rand.Text()[:16]) + ".tmp"
-	fd, err := openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o644)
+// Staged is new content beside the file that it is meant for. It holds a descriptor until Sync or Discard.
+type Staged struct {
+	Name string // in its folder
+	dir  int
+	fd   int // -1: closed
+}
+
+// Stage writes content to a new file beside those of an open folder, and lets the system begin to write it back, so that
+// of many that are staged before the first is synced, syncing one pays for others too. It gets the owner and the mode
+// bits of like, where that is not nil. An error leaves nothing behind; otherwise the caller syncs it, and then places or
+// discards it.
+func Stage(dir int, content []byte, like *unix.Stat_t) (*Staged, error) {
+	s := &Staged{Name: ".zuno-" + strings.ToLower(rand.Text()[:16]) + ".tmp", dir: dir}
+	fd, err := openat(dir, s.Name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
+	s.fd = fd
 	if err = fill(fd, content); err == nil && like != nil {
 		err = likeOld(fd, like)
 	}
-	if err == nil {
-		err = unix.Fsync(fd)
+	if err != nil {
+		s.Discard()
+		return nil, err
 	}
-	if closing := unix.Close(fd); err == nil {
+	writeBack(fd)
+	return s, nil
+}
+
+// Sync makes the content durable. Its place is not yet its own.
+func (s *Staged) Sync() error {
+	err := unix.Fsync(s.fd)
+	if closing := unix.Close(s.fd); err == nil {
 		err = closing
 	}
-	if err != nil {
-		Discard(dir, name)
-		return "", err
+	s.fd = -1
+	return err
+}
+
+// Discard removes what was staged and not placed.
+func (s *Staged) Discard() {
+	if s.fd >= 0 {
+		_ = unix.Close(s.fd)
+		s.fd = -1
 	}
-	return name, nil
+	_ = unix.Unlinkat(s.dir, s.Name, 0)
 }
 
 func fill(fd int, content []byte) error {
@@ -252,9 +279,6 @@ func fill(fd int, content []byte) error {
 	}
 	return nil
 }
-
-// Discard removes what was staged.
-func Discard(dir int, name string) { _ = unix.Unlinkat(dir, name, 0) }
 
 // Place moves what was staged to its name. It replaces nothing but old, the file that was examined, as it was then; nil
 // stands for no file. Its error is [ErrOverwritten] where somebody else was there. It is durable after [SyncFolder].

@@ -71,9 +71,10 @@ func BenchmarkHundredFiles(b *testing.B) {
 	}
 	slices.Sort(bare)
 	slices.Sort(tool)
-	b.ReportMetric(float64(tool[len(tool)/2])/float64(bare[len(bare)/2]), "ratio")
+	base, took := bare[len(bare)/4], tool[len(tool)/4] // what else the machine does only ever adds
+	b.ReportMetric(float64(took)/float64(base), "ratio")
 	b.ReportMetric(3, "limit")
-	b.ReportMetric(float64(bare[len(bare)/2].Microseconds()), "bare-µs")
+	b.ReportMetric(float64(base.Microseconds()), "bare-µs")
 }
 
 func writeSynced(path string, content []byte) error {

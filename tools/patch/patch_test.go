@@ -634,9 +634,9 @@ func TestBreaks(t *testing.T) {
 	}{
 		{"second staging", func() disk {
 			fails, d := at(2, unix.ENOSPC), realDisk
-			d.stage = func(dir int, content []byte, like *unix.Stat_t) (string, error) {
+			d.stage = func(dir int, content []byte, like *unix.Stat_t) (*files.Staged, error) {
 				if err := fails(); err != nil {
-					return "", err
+					return nil, err
 				}
 				return files.Stage(dir, content, like)
 			}

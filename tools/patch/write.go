@@ -17,7 +17,7 @@ import (
 
 // disk is what changes files. A test exchanges it to break it at a step.
 type disk struct {
-	stage  func(dir int, content []byte, like *unix.Stat_t) (name string, err error)
+	stage  func(dir int, content []byte, like *unix.Stat_t) (*files.Staged, error)
 	place  func(dir int, name, base string, old *unix.Stat_t) error
 	remove func(dir int, base string, old *unix.Stat_t) error
 	sync   func(dir int) error
@@ -81,14 +81,11 @@ func (p *plan) refusedBy(env tools.Env, targets []target) tools.Result {
 func (p *plan) write(ctx context.Context, d disk) tools.Result {
 	var staged []placement
 	giveUp := func(r tools.Result) tools.Result {
-		for _, s := range staged {
-			if s.name != "" {
-				files.Discard(s.dir.fd, s.name)
-			}
-		}
+		discard(staged)
 		files.Unmake(p.dirs.made)
 		return r
 	}
+	synced := 0 // of staged
 	for _, c := range p.changes {
 		if !c.alters() {
 			continue
@@ -99,7 +96,14 @@ func (p *plan) write(ctx context.Context, d disk) tools.Result {
 		s := placement{change: c, base: filepath.Base(c.path.Real)}
 		var err error
 		if s.dir, err = p.dirs.get(c.path.Real, c.stays); err == nil && c.stays {
-			s.name, err = d.stage(s.dir.fd, c.content, c.like)
+			s.staged, err = d.stage(s.dir.fd, c.content, c.like)
+		}
+		if err == nil {
+			staged = append(staged, s)
+			if len(staged)-synced == maxOpen {
+				err = syncAll(staged[synced:])
+				synced = len(staged)
+			}
 		}
 		if err != nil {
 			f := files.FailureOf("write", c.path.Named, err)
@@ -108,7 +112,9 @@ func (p *plan) write(ctx context.Context, d disk) tools.Result {
 			}
 			return giveUp(f.Result())
 		}
-		staged = append(staged, s)
+	}
+	if err := syncAll(staged[synced:]); err != nil {
+		return giveUp(files.Refuse(tools.ClassIO, "The new contents could not be written to the disk: %v. Nothing was changed.", err).Result())
 	}
 	placed := 0
 	for _, goes := range []bool{false, true} { // what goes, goes last: a break leaves a file twice rather than not at all
@@ -123,23 +129,19 @@ func (p *plan) write(ctx context.Context, d disk) tools.Result {
 				return giveUp(unplaced(s.change, err))
 			case err != nil:
 				r := p.uncertain(s.change.path.Named, err)
-				for _, s := range staged {
-					if s.name != "" {
-						files.Discard(s.dir.fd, s.name)
-					}
-				}
+				discard(staged)
 				return r
 			}
-			s.name = ""
+			s.staged = nil
 			placed++
 		}
 	}
-	synced := map[*folder]bool{}
+	done := map[*folder]bool{}
 	for _, s := range staged {
-		if synced[s.dir] {
+		if done[s.dir] {
 			continue
 		}
-		synced[s.dir] = true
+		done[s.dir] = true
 		if err := d.sync(s.dir.fd); err != nil {
 			return p.uncertain(filepath.Dir(s.change.path.Named), err)
 		}
@@ -152,7 +154,30 @@ type placement struct {
 	change *change
 	dir    *folder
 	base   string
-	name   string // what was staged; empty where nothing is, or no longer
+	staged *files.Staged // nil where nothing is, or no longer
+}
+
+// maxOpen bounds the descriptors that staged files hold.
+const maxOpen = 128
+
+func syncAll(staged []placement) error {
+	for _, s := range staged {
+		if s.staged == nil {
+			continue
+		}
+		if err := s.staged.Sync(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func discard(staged []placement) {
+	for _, s := range staged {
+		if s.staged != nil {
+			s.staged.Discard()
+		}
+	}
 }
 
 func (s *placement) put(d disk) error {
@@ -161,9 +186,9 @@ func (s *placement) put(d disk) error {
 	case !s.change.stays:
 		return d.remove(s.dir.fd, s.base, &was.stat)
 	case was.exists:
-		return d.place(s.dir.fd, s.name, s.base, &was.stat)
+		return d.place(s.dir.fd, s.staged.Name, s.base, &was.stat)
 	}
-	return d.place(s.dir.fd, s.name, s.base, nil)
+	return d.place(s.dir.fd, s.staged.Name, s.base, nil)
 }
 
 func unplaced(c *change, err error) tools.Result {

@@ -46,6 +46,7 @@ type responsesTool struct {
 }
 
 type responsesMessage struct {
+	Type    string `json:"type"`
 	Role    string `json:"role"`
 	Content any    `json:"content"`
 }
@@ -91,7 +92,7 @@ func responsesItems(m model.Message) (items []any) {
 		}
 	case model.RoleAssistant:
 		if text := httpx.Text(m.Parts); text != "" {
-			items = append(items, responsesMessage{"assistant", text})
+			items = append(items, responsesMessage{"message", "assistant", text})
 		}
 		for _, p := range m.Parts {
 			if p.Kind == model.PartCall {
@@ -107,7 +108,7 @@ func responsesItems(m model.Message) (items []any) {
 				content = append(content, responsesPart{Type: "input_text", Text: p.Text})
 			}
 		}
-		items = append(items, responsesMessage{"user", content})
+		items = append(items, responsesMessage{"message", "user", content})
 	}
 	return items
 }
