@@ -31,6 +31,7 @@ type cli struct {
 	Journal journalCmd `cmd:"" help:"Show, verify and export journals."`
 	Replay  replayCmd  `cmd:"" help:"Fold a session's journal again and print what was true."`
 	Explain explainCmd `cmd:"" help:"Explain in plain words how a call, an input, a turn or the gate came about."`
+	Models  modelsCmd  `cmd:"" help:"List the configured models: what they speak, their limits, whether a key is found."`
 }
 
 // globals are the options of every command.

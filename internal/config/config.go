@@ -260,7 +260,7 @@ func (c *Config) Policy(f Flags) event.Policy {
 	p := event.Policy{
 		Agent: f.Agent, Mode: c.Mode, Headless: f.Headless, Model: c.Model, Shell: c.Shell,
 		Concurrency: DefaultConcurrency, Retry: c.Provider.Retry,
-		Rules:       append([]event.Rule(nil), c.Rules...),
+		Rules: append([]event.Rule(nil), c.Rules...),
 	}
 	for _, tool := range f.Allow {
 		if tool != "" {

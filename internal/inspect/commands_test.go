@@ -192,7 +192,7 @@ func TestJournalBySessionAndByFile(t *testing.T) {
 	}
 }
 
-// spec: D101
+// spec: D101 D191
 func TestJournalVerify(t *testing.T) {
 	p := newPlace(t, "one")
 	id := p.run("hello", "1")

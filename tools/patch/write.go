@@ -79,62 +79,22 @@ func (p *plan) refusedBy(env tools.Env, targets []target) tools.Result {
 // write stages everything, then moves it into place. The two are apart so that what can fail for want of room, rights or
 // folders fails while nothing is changed.
 func (p *plan) write(ctx context.Context, d disk) tools.Result {
-	var staged []placement
-	giveUp := func(r tools.Result) tools.Result {
-		discard(staged)
-		files.Unmake(p.dirs.made)
-		return r
+	staged, f := p.stage(ctx, d)
+	if f != nil {
+		return p.giveUp(staged, f)
 	}
-	synced := 0 // of staged
-	for _, c := range p.changes {
-		if !c.alters() {
-			continue
+	for i := range staged {
+		s := &staged[i]
+		err := s.put(d)
+		switch {
+		case err != nil && i == 0:
+			return p.giveUp(staged, unplaced(s.change, err))
+		case err != nil:
+			r := p.uncertain(s.change.path.Named, err)
+			discard(staged)
+			return r
 		}
-		if ctx.Err() != nil {
-			return giveUp(files.Refuse(tools.ClassCancelled, "Cancelled before anything was changed.").Result())
-		}
-		s := placement{change: c, base: filepath.Base(c.path.Real)}
-		var err error
-		if s.dir, err = p.dirs.get(c.path.Real, c.stays); err == nil && c.stays {
-			s.staged, err = d.stage(s.dir.fd, c.content, c.like)
-		}
-		if err == nil {
-			staged = append(staged, s)
-			if len(staged)-synced == maxOpen {
-				err = syncAll(staged[synced:])
-				synced = len(staged)
-			}
-		}
-		if err != nil {
-			f := files.FailureOf("write", c.path.Named, err)
-			if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-				f.Text += " There is no space left: free some, then call again."
-			}
-			return giveUp(f.Result())
-		}
-	}
-	if err := syncAll(staged[synced:]); err != nil {
-		return giveUp(files.Refuse(tools.ClassIO, "The new contents could not be written to the disk: %v. Nothing was changed.", err).Result())
-	}
-	placed := 0
-	for _, goes := range []bool{false, true} { // what goes, goes last: a break leaves a file twice rather than not at all
-		for i := range staged {
-			s := &staged[i]
-			if s.change.stays == goes {
-				continue
-			}
-			err := s.put(d)
-			switch {
-			case err != nil && placed == 0:
-				return giveUp(unplaced(s.change, err))
-			case err != nil:
-				r := p.uncertain(s.change.path.Named, err)
-				discard(staged)
-				return r
-			}
-			s.staged = nil
-			placed++
-		}
+		s.staged = nil
 	}
 	done := map[*folder]bool{}
 	for _, s := range staged {
@@ -147,6 +107,62 @@ func (p *plan) write(ctx context.Context, d disk) tools.Result {
 		}
 	}
 	return tools.Result{Outcome: tools.OK}
+}
+
+// stage makes everything ready, in the order in which it is to be placed: what goes, goes last, so that a break leaves
+// a file twice rather than not at all. What it returns beside a failure is to be given up.
+func (p *plan) stage(ctx context.Context, d disk) (staged []placement, f *files.Failure) {
+	synced := 0
+	for _, c := range p.inOrder() {
+		if ctx.Err() != nil {
+			return staged, files.Refuse(tools.ClassCancelled, "Cancelled before anything was changed.")
+		}
+		s := placement{change: c, base: filepath.Base(c.path.Real)}
+		var err error
+		if s.dir, err = p.dirs.get(c.path.Real, c.stays); err == nil && c.stays {
+			s.staged, err = d.stage(s.dir.fd, c.content, c.like)
+		}
+		if err != nil {
+			return staged, unwritten(c.path.Named, err)
+		}
+		staged = append(staged, s)
+		if len(staged)-synced == maxOpen {
+			if err := syncAll(staged[synced:]); err != nil {
+				return staged, unwritten("new content", err)
+			}
+			synced = len(staged)
+		}
+	}
+	if err := syncAll(staged[synced:]); err != nil {
+		return staged, unwritten("new content", err)
+	}
+	return staged, nil
+}
+
+// inOrder are the changes that alter anything, those that make a file before those that take one away.
+func (p *plan) inOrder() (changes []*change) {
+	for _, stays := range []bool{true, false} {
+		for _, c := range p.changes {
+			if c.stays == stays && c.alters() {
+				changes = append(changes, c)
+			}
+		}
+	}
+	return changes
+}
+
+func (p *plan) giveUp(staged []placement, f *files.Failure) tools.Result {
+	discard(staged)
+	files.Unmake(p.dirs.made)
+	return f.Result()
+}
+
+func unwritten(what string, err error) *files.Failure {
+	f := files.FailureOf("write", what, err)
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		f.Text += " There is no space left: free some, then call again."
+	}
+	return f
 }
 
 // placement is a change that is ready to be made.
@@ -191,11 +207,11 @@ func (s *placement) put(d disk) error {
 	return d.place(s.dir.fd, s.staged.Name, s.base, nil)
 }
 
-func unplaced(c *change, err error) tools.Result {
+func unplaced(c *change, err error) *files.Failure {
 	if errors.Is(err, files.ErrOverwritten) {
-		return files.Refuse(tools.ClassStaleRead, "%s was changed by someone else while the patch was applied. Nothing was changed. Read it and make the patch anew.", c.path.Named).Result()
+		return files.Refuse(tools.ClassStaleRead, "%s was changed by someone else while the patch was applied. Nothing was changed. Read it and make the patch anew.", c.path.Named)
 	}
-	return files.FailureOf("write", c.path.Named, err).Result()
+	return files.FailureOf("write", c.path.Named, err)
 }
 
 // uncertain is a break after the first change. What it names was looked at, not concluded.

@@ -19,7 +19,7 @@ import (
 
 // row is a figure: the metric of a benchmark, and in which direction it must not go.
 type row struct {
-	what, benchmark, metric, reach, unit string
+	what, benchmark, metric, unit string
 	limit                                float64
 	least                                bool // the limit is the least that counts
 }

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"zuno/internal/config"
+	"zuno/internal/model/anthropic"
+	"zuno/internal/model/openai"
+)
+
+type modelsCmd struct {
+	JSON bool `name:"json" help:"Print one JSON array, each model on a line of its own."`
+}
+
+// Help says what the list holds.
+func (c *modelsCmd) Help() string {
+	return "Lists what the configuration of the current folder names, and asks no provider. A provider without models stands " +
+		"as provider/*: it takes any model name. The model that answers unless another is chosen is marked with an asterisk."
+}
+
+// Run lists the configured models, and the default one where the configuration does not name it.
+func (c *modelsCmd) Run(g *globals) error {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("the current folder is not there: %w", err)
+	}
+	cfg, err := config.Load(config.Options{Cwd: filepath.Clean(cwd), Getenv: os.Getenv})
+	if err != nil {
+		return err
+	}
+	list := listModels(cfg)
+	if c.JSON {
+		b, err := modelsJSON(list)
+		return printed(g.stdout, b, err)
+	}
+	return printed(g.stdout, modelsText(list), nil)
+}
+
+// listed is a model as the list shows it. Zero limits are unknown.
+type listed struct {
+	Model   string `json:"model"`
+	Default bool   `json:"default"`
+	Type    string `json:"type"`
+	Surface string `json:"surface"`
+	Context uint64 `json:"context,omitempty"`
+	Output  uint64 `json:"output,omitempty"`
+	// Key is where the key comes from: configured, environment, missing, or none where none is wanted.
+	Key         string `json:"key"`
+	KeyVariable string `json:"key_variable,omitempty"`
+	Address     string `json:"address,omitempty"`
+}
+
+func listModels(cfg *config.Config) (list []listed) {
+	found := false
+	add := func(p *config.Provider, name string, m config.Model) {
+		l := listed{
+			Model: p.ID + "/" + name, Type: p.Type, Surface: p.Surface, Context: m.Context, Output: m.Output,
+			KeyVariable: p.KeyVariable(), Key: keySource(p), Address: addressOf(p),
+		}
+		if p.ID == cfg.Model.Provider && name == cfg.Model.Name {
+			l.Default, found = true, true
+			l.Context, l.Output = cfg.Model.Context, cfg.Model.Output
+		}
+		list = append(list, l)
+	}
+	for i := range cfg.Providers {
+		p := &cfg.Providers[i]
+		for _, m := range p.Models {
+			add(p, m.Name, m)
+		}
+		switch {
+		case p.ID == cfg.Model.Provider && !found:
+			add(p, cfg.Model.Name, config.Model{})
+		case len(p.Models) == 0 && p.Type != config.Scripted:
+			add(p, "*", config.Model{})
+		}
+	}
+	if !found {
+		add(&cfg.Provider, cfg.Model.Name, config.Model{})
+	}
+	return list
+}
+
+func keySource(p *config.Provider) string {
+	switch {
+	case p.KeyVariable() == "" || p.Options.Keyless:
+		return "none"
+	case !p.Options.APIKey.IsZero():
+		return "configured"
+	case !p.Key(os.Getenv).IsZero():
+		return "environment"
+	}
+	return "missing"
+}
+
+// addressOf leaves out the query, which may hold a key.
+func addressOf(p *config.Provider) string {
+	address := p.Options.BaseURL
+	if address == "" {
+		address = map[string]string{config.OpenAI: openai.DefaultBaseURL, config.Anthropic: anthropic.DefaultBaseURL}[p.Type]
+	}
+	if at := strings.IndexAny(address, "?#"); at >= 0 {
+		address = address[:at]
+	}
+	return address
+}
+
+func modelsJSON(list []listed) ([]byte, error) {
+	lines := make([][]byte, len(list))
+	for i, l := range list {
+		b, err := json.Marshal(l)
+		if err != nil {
+			return nil, err
+		}
+		lines[i] = b
+	}
+	return append(append([]byte("["), bytes.Join(lines, []byte(",\n "))...), "]\n"...), nil
+}
+
+func modelsText(list []listed) []byte {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "  model\tspeaks\tcontext\toutput\tkey\taddress")
+	for _, l := range list {
+		mark, speaks := " ", l.Type
+		if l.Default {
+			mark = "*"
+		}
+		if l.Surface != l.Type {
+			speaks += " " + l.Surface
+		}
+		address := l.Address
+		if address == "" {
+			address = "-"
+		}
+		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\t%s\t%s\n", mark, l.Model, speaks, tokens(l.Context), tokens(l.Output), keyWords(&l), address)
+	}
+	_ = w.Flush()
+	return b.Bytes()
+}
+
+func tokens(n uint64) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func keyWords(l *listed) string {
+	switch l.Key {
+	case "environment":
+		return "from " + l.KeyVariable
+	case "missing":
+		return "missing: set " + l.KeyVariable
+	case "none":
+		return "not needed"
+	}
+	return l.Key
+}
