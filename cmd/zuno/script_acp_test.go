@@ -164,7 +164,7 @@ func stepStart(ctx context.Context, ts *testscript.TestScript, p *player, args [
 
 // passed are the variables that an agent gets where the script has them.
 var passed = []string{
-	"HOME", "PATH", "TMPDIR", "WORK", "ZUNO_DATA_DIR", "ZUNO_DB", "ZUNO_CONFIG_CONTENT", "ZUNO_PID", "zuno_secret", "TEST_API_KEY",
+	"HOME", "PATH", "TMPDIR", "WORK", "ZUNO_DATA_DIR", "ZUNO_DB", "ZUNO_CONFIG_CONTENT", "ZUNO_PID", "zuno_secret", "TEST_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY",
 	"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "GIT_CONFIG_NOSYSTEM", "GOCACHE", "GOPATH", "GOMODCACHE", "GOFLAGS", "GOWORK", "GOTOOLCHAIN",
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"zuno/internal/model/fake"
 )
 
 var update = flag.Bool("update", false, "rewrite what `cmp` compares with in the scripts")
@@ -53,6 +55,11 @@ func TestMain(m *testing.M) {
 //	waitfile FILE TEXT               until the file contains the text
 //	gone FILE                        the process whose number the file holds is no more
 //	lastline NAME FILE               the variable is the last line of the file
+//	provider NAME SURFACE FILE       start a server that speaks chat, responses or messages and answers as the file says;
+//	                                 $NAME_URL is its base
+//	provider NAME asked N            it was asked N times
+//	provider NAME request N          stdout has the Nth request: its line, its headers, its body
+//	config FILE                      the global configuration, with ${VARIABLES} filled in; so are the files of servers
 //
 // A step that fails prints the error's code, message and data on stderr; `!` before it expects that.
 func TestScripts(t *testing.T) {
@@ -61,6 +68,7 @@ func TestScripts(t *testing.T) {
 		Setup: setupScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"acp": cmdACP, "waitfile": cmdWaitFile, "gone": cmdGone, "lastline": cmdLastLine,
+			"provider": cmdProvider, "config": cmdConfig,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -116,9 +124,14 @@ func setupScript(e *testscript.Env) error {
 	}
 	players := map[string]*player{}
 	e.Values[playerKey{}] = players
+	servers := map[string]*fake.Server{}
+	e.Values[serversKey{}] = servers
 	e.Defer(func() {
 		for _, p := range players {
 			p.finish(e.T())
+		}
+		for _, s := range servers {
+			s.Close()
 		}
 	})
 	return nil

@@ -58,7 +58,9 @@ func (w *writer) event(kind string, m map[string]any) {
 		w.line(m)
 		return
 	}
-	w.endText()
+	if kind != "retry" { // the next attempt may go on with the line
+		w.endText()
+	}
 	say := func(format string, a ...any) { fmt.Fprintf(w.progress, format+"\n", a...) }
 	if w.titles == nil {
 		w.titles = map[string]string{}
@@ -88,6 +90,9 @@ func (w *writer) event(kind string, m map[string]any) {
 	case "notice":
 		say("%s: %s", m["severity"], m["text"])
 	case "retry":
+		if w.inText {
+			say("") // a terminal shows both in one place
+		}
 		say("attempt %d in %d ms", m["attempt"], m["delay_ms"])
 	case "text_cut":
 		say("the response broke off; the next attempt differs, so it is shown anew")

@@ -20,8 +20,8 @@ import (
 // row is a figure: the metric of a benchmark, and in which direction it must not go.
 type row struct {
 	what, benchmark, metric, unit string
-	limit                                float64
-	least                                bool // the limit is the least that counts
+	limit                         float64
+	least                         bool // the limit is the least that counts
 }
 
 var rows = []row{
