@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -72,13 +71,16 @@ type tool struct {
 	prepare           func(Where, []byte) (Prepared, *Blocked)
 }
 
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`) })
+// isToolName takes up to 64 lower case letters, digits and _, a letter first. Every start asks it, so it is no regular expression.
+func isToolName(s string) bool {
+	return s != "" && len(s) <= 64 && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
 
 // Register enters a tool. It panics on what only a programmer can get wrong: a bad or repeated name, no Prepare.
 // A struct that has no schema panics at first use; a test of the tool's package holds it.
 func Register[A any](r *Registry, s Spec[A]) {
 	switch {
-	case !toolName().MatchString(s.Name):
+	case !isToolName(s.Name):
 		panic(fmt.Sprintf("tools: bad name %q", s.Name))
 	case r.tools[s.Name] != nil:
 		panic(fmt.Sprintf("tools: %q registered twice", s.Name))

@@ -49,7 +49,8 @@ const (
 	flagUnlisted
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made at first use, which most processes never come to: it is a tenth of a millisecond.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // errIndex is an index that is not, byte by byte, what was written, as far as it was read.
 var errIndex = errors.New("the index of sessions is damaged")
@@ -311,7 +312,7 @@ func (s *section) block() ([]indexed, error) {
 	return out, nil
 }
 
-func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli()) }
 
 // appendBlock appends a block of these summaries.
 func appendBlock(b []byte, sums []indexed) []byte {
