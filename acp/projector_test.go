@@ -160,7 +160,7 @@ func TestNoticesStayOutOfTheModel(t *testing.T) {
 	h.Apply(&event.InputAdmitted{ID: "inp_1", Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("hello")}}})
 	h.Apply(&event.InputDeliveryBatch{Inputs: []string{"inp_1"}})
 	h.Apply(notice)
-	req := h.Request("m", "/", 0, nil)
+	req := h.Request(event.ModelChoice{Name: "m"}, "/", 0, nil)
 	if n := len(req.Messages); n != 1 || req.Messages[0].Role != model.RoleUser || strings.Contains(req.Messages[0].Parts[0].Text, "for the user") {
 		t.Errorf("messages %+v", req.Messages)
 	}

@@ -60,6 +60,7 @@ func TestMain(m *testing.M) {
 //	provider NAME asked N            it was asked N times
 //	provider NAME request N          stdout has the Nth request: its line, its headers, its body
 //	config FILE                      the global configuration, with ${VARIABLES} filled in; so are the files of servers
+//	page NAME                        play the configurations and commands of a page in docs
 //
 // A step that fails prints the error's code, message and data on stderr; `!` before it expects that.
 func TestScripts(t *testing.T) {
@@ -68,7 +69,7 @@ func TestScripts(t *testing.T) {
 		Setup: setupScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"acp": cmdACP, "waitfile": cmdWaitFile, "gone": cmdGone, "lastline": cmdLastLine,
-			"provider": cmdProvider, "config": cmdConfig,
+			"provider": cmdProvider, "config": cmdConfig, "page": cmdPage,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {

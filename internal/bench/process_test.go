@@ -59,7 +59,7 @@ func environment(dir, script string) []string {
 
 // BenchmarkVersion: `zuno --version` as a whole process.
 //
-// spec: D157
+// spec: D157 D241
 func BenchmarkVersion(b *testing.B) {
 	zuno, hello := binaries(b)
 	var a, h []time.Duration
@@ -82,7 +82,7 @@ func spawn(b *testing.B, name string, args ...string) time.Duration {
 
 // BenchmarkInitialize: from spawn to the answer of initialize.
 //
-// spec: D156
+// spec: D156 D241
 func BenchmarkInitialize(b *testing.B) {
 	zuno, hello := binaries(b)
 	env := environment(b.TempDir(), "")
@@ -132,7 +132,6 @@ func agent(b *testing.B, script string) (c *client.Client, session, dir string) 
 // watched is agent, with a look at each update as it comes.
 func watched(b *testing.B, script string, look func(session string, u schema.SessionUpdate)) (c *client.Client, session, dir string) {
 	b.Helper()
-	zuno, _ := binaries(b)
 	dir = b.TempDir()
 	file := ""
 	if script != "" {
@@ -141,10 +140,18 @@ func watched(b *testing.B, script string, look func(session string, u schema.Ses
 			b.Fatal(err)
 		}
 	}
+	c, session = started(b, dir, environment(dir, file), look)
+	return c, session, dir
+}
+
+// started is an agent with a session in dir.
+func started(b *testing.B, dir string, env []string, look func(session string, u schema.SessionUpdate)) (c *client.Client, session string) {
+	b.Helper()
+	zuno, _ := binaries(b)
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\n"), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	c, err := client.Start(client.Config{Binary: zuno, Args: []string{"acp"}, Env: environment(dir, file), Dir: dir, Permission: client.Allow, OnUpdate: look})
+	c, err := client.Start(client.Config{Binary: zuno, Args: []string{"acp"}, Env: env, Dir: dir, Permission: client.Allow, OnUpdate: look})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -160,7 +167,7 @@ func watched(b *testing.B, script string, look func(session string, u schema.Ses
 	if session, err = c.New(context.Background(), dir); err != nil {
 		b.Fatal(err)
 	}
-	return c, session, dir
+	return c, session
 }
 
 // BenchmarkSessionNew: over pipes.
@@ -184,7 +191,7 @@ func BenchmarkSessionNew(b *testing.B) {
 
 // BenchmarkIdleMemory: of the agent after session/new.
 //
-// spec: D170
+// spec: D170 D241
 func BenchmarkIdleMemory(b *testing.B) {
 	c, _, _ := agent(b, "")
 	for b.Loop() {
@@ -233,7 +240,7 @@ func turn(b *testing.B, c *client.Client, session string) {
 
 // BenchmarkReadRound: model, tool, model; from the second prompt of a session on. A prompt has twenty rounds.
 //
-// spec: D167
+// spec: D167 D241
 func BenchmarkReadRound(b *testing.B) {
 	const rounds = 20
 	var s strings.Builder
@@ -263,7 +270,7 @@ func BenchmarkReadRound(b *testing.B) {
 
 // BenchmarkFirstChunk: from a prompt to the first chunk of the answer; from the second prompt of a session on.
 //
-// spec: D168
+// spec: D168 D241
 func BenchmarkFirstChunk(b *testing.B) {
 	chunks := make(chan time.Time, 16)
 	c, session, _ := watched(b, "repeat: true\nresponses:\n  - text: A short answer.\n", func(_ string, u schema.SessionUpdate) {

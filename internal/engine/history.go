@@ -38,9 +38,9 @@ func (s *Session) modelRequest(st Step) (*model.Request, error) {
 		s.history = h
 	}
 	v := s.folder.View
-	name := v.Policy.Model.Name
+	choice := v.Policy.Model
 	if t := v.Root.Turns.Active; t != nil {
-		name = t.Model.Name
+		choice = t.Model
 	}
 	h := s.history.Clone()
 	s.mu.Lock()
@@ -56,5 +56,5 @@ func (s *Session) modelRequest(st Step) (*model.Request, error) {
 	if in := v.Root.Inputs.Get(st.Input); in != nil && in.State.Is("admitted") {
 		h.Apply(&event.InputDeliveryBatch{Inputs: []string{in.ID}})
 	}
-	return h.Request(name, s.Cwd, v.Root.Script.Position, v.Root.Script.Used), nil
+	return h.Request(choice, s.Cwd, v.Root.Script.Position, v.Root.Script.Used), nil
 }

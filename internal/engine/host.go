@@ -15,6 +15,7 @@ import (
 
 	"zuno/commands"
 	"zuno/internal/live"
+	"zuno/internal/prompt"
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
@@ -162,6 +163,7 @@ func (h *Host) newSession(id, cwd string, set *Settings) *Session {
 // startRun begins a run: its commands are queued before the owner starts, so that they share one transaction.
 func (s *Session) startRun(open *commands.OpenSession, first *firstCommand) (Outcome, error) {
 	h := s.host
+	s.digester = prompt.NewDigester(s.salt)
 	s.runLabel = strconv.FormatUint(s.folder.View.Run.Count+1, 10)
 	queue := []struct {
 		id string

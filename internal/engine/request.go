@@ -10,7 +10,6 @@ import (
 	"zuno/commands"
 	"zuno/internal/model"
 	"zuno/internal/permission"
-	"zuno/internal/prompt"
 	"zuno/journal/event"
 	"zuno/projections"
 	"zuno/tools"
@@ -32,7 +31,7 @@ func (s *Session) performRequest(e *effect) {
 	}
 	start := &commands.StartRequest{Input: st.Input, Turn: st.Turn, Number: st.Number, Attempt: st.Attempt}
 	if req != nil {
-		start.Digests = event.RequestDigests(prompt.Digest(s.salt, req))
+		start.Digests = event.RequestDigests(s.digester.Digest(req))
 	}
 	o, fresh := s.fence(e, start)
 	if !fresh {

@@ -9,6 +9,7 @@ import (
 
 	"zuno/commands"
 	"zuno/internal/live"
+	"zuno/internal/prompt"
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
@@ -29,6 +30,7 @@ type Session struct {
 	server   atomic.Pointer[live.Server] // answers inspectors; nil where there is no socket
 	log      journal.Log
 	salt     []byte
+	digester *prompt.Digester
 
 	queue   chan *request
 	stopped chan struct{} // the owner's goroutine is over

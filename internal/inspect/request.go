@@ -83,14 +83,13 @@ func Rebuild(path string, n int) (*Request, error) {
 }
 
 func rebuilt(h *prompt.History, v *projections.View, salt []byte, commit uint64, n int, r *event.RequestStarted) *Request {
-	name := v.Policy.Model.Name
-	provider := v.Policy.Model.Provider
+	choice := v.Policy.Model
 	if t := v.Root.Turns.Active; t != nil {
-		name, provider = t.Model.Name, t.Model.Provider
+		choice = t.Model
 	}
-	req := h.Request(name, "", 0, nil)
+	req := h.Request(choice, "", 0, nil)
 	out := &Request{
-		Number: n, Commit: commit, Turn: r.Turn, Attempt: r.Attempt, Model: provider + "/" + name,
+		Number: n, Commit: commit, Turn: r.Turn, Attempt: r.Attempt, Model: choice.Provider + "/" + choice.Name,
 		Recorded: r.Digests, Rebuilt: event.RequestDigests(prompt.Digest(salt, req)), Neutral: req,
 	}
 	out.Equal = out.Recorded == out.Rebuilt

@@ -152,14 +152,14 @@ func link(b event.Block) string {
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "%22") + `"` }
 
 // Request is what the provider is asked now. It shares nothing with the history that later changes.
-func (h *History) Request(modelName, cwd string, position uint64, used []uint64) *model.Request {
+func (h *History) Request(m event.ModelChoice, cwd string, position uint64, used []uint64) *model.Request {
 	messages := make([]model.Message, len(h.Messages))
 	copy(messages, h.Messages)
 	if n := len(messages); n > 0 {
 		messages[n-1].Parts = append([]model.Part(nil), messages[n-1].Parts...)
 	}
 	return &model.Request{
-		Model: modelName, Cwd: cwd, Sections: append([]model.Section(nil), h.sections...), Tools: h.tools,
+		Model: m.Name, Params: model.Params{MaxOutput: m.Output}, Cwd: cwd, Sections: append([]model.Section(nil), h.sections...), Tools: h.tools,
 		Messages: messages, Position: position, Used: append([]uint64(nil), used...),
 	}
 }

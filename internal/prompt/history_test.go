@@ -27,7 +27,7 @@ func part(kind event.PartKind, s string) event.Payload {
 // show writes a conversation the way a reader tells it.
 func show(h *History) string {
 	var b strings.Builder
-	for _, m := range h.Request("m", "/w", 0, nil).Messages {
+	for _, m := range h.Request(event.ModelChoice{Name: "m"}, "/w", 0, nil).Messages {
 		fmt.Fprintf(&b, "%s:", m.Role)
 		for _, p := range m.Parts {
 			switch p.Kind {
@@ -129,12 +129,12 @@ func TestRequestIsAValue(t *testing.T) {
 		h.Apply(e)
 	}
 	used := []uint64{3}
-	r := h.Request("m", "/w", 7, used)
+	r := h.Request(event.ModelChoice{Name: "m"}, "/w", 7, used)
 	if len(r.Sections) != 2 || r.Sections[0] != (model.Section{ID: "kernel", Text: "new"}) || len(r.Tools) != 1 || r.Tools[0].Name != "read" || r.Position != 7 || r.Cwd != "/w" {
 		t.Errorf("request %+v", r)
 	}
 	before := fmt.Sprintf("%+v", *r)
-	again := h.Request("m", "/w", 7, used)
+	again := h.Request(event.ModelChoice{Name: "m"}, "/w", 7, used)
 	if !reflect.DeepEqual(r, again) {
 		t.Error("asked twice, two requests")
 	}

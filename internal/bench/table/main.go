@@ -41,6 +41,8 @@ var rows = []row{
 	{what: "prompt → first chunk, against one bare commit", benchmark: "FirstChunk", metric: "ratio", unit: "×", limit: 6},
 	{what: "2,000 words over real pipes", benchmark: "Words", metric: "ms", unit: "ms", limit: 25},
 	{what: "CPU of those 2,000 words", benchmark: "Words", metric: "ms-CPU", unit: "ms", limit: 25},
+	{what: "2,000 words from a local provider's server, the slowest surface", benchmark: "ProviderWords", metric: "ms", unit: "ms", limit: 45},
+	{what: "the server's first byte → first chunk visible", benchmark: "ProviderWords", metric: "ms-first", unit: "ms", limit: 2},
 	{what: "idle after `session/new`: anonymous memory", benchmark: "IdleMemory", metric: "MB-anon", unit: "MB", limit: 8},
 	{what: "idle after `session/new`: RSS", benchmark: "IdleMemory", metric: "MB-RSS", unit: "MB", limit: 15},
 }
