@@ -1071,6 +1071,9 @@ func (x *CompleteResponse) EncodeMsg(e *event.Encoder) {
 	if x.Conditional {
 		n++
 	}
+	if x.Lack != "" {
+		n++
+	}
 	e.Map(n)
 	if x.Request != "" {
 		e.String("request")
@@ -1110,6 +1113,10 @@ func (x *CompleteResponse) EncodeMsg(e *event.Encoder) {
 		e.String("conditional")
 		e.Bool(x.Conditional)
 	}
+	if x.Lack != "" {
+		e.String("lack")
+		e.String(x.Lack)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1140,6 +1147,8 @@ func (x *CompleteResponse) DecodeMsg(r *event.Reader) {
 			x.Entry = r.Uint()
 		case "conditional":
 			x.Conditional = r.Bool()
+		case "lack":
+			x.Lack = r.String()
 		default:
 			r.Skip()
 		}
@@ -1156,7 +1165,8 @@ func (x *CompleteResponse) IsZero() bool {
 		len(x.Parts) == 0 &&
 		len(x.Calls) == 0 &&
 		x.Entry == 0 &&
-		!x.Conditional
+		!x.Conditional &&
+		x.Lack == ""
 }
 
 // EncodeMsg writes x.

@@ -41,6 +41,7 @@ type CompleteResponse struct {
 	Calls       []ResolvedCall `msgpack:"calls"`
 	Entry       uint64         `msgpack:"entry"`
 	Conditional bool           `msgpack:"conditional"`
+	Lack        string         `msgpack:"lack"` // what an answer misses that ends properly: see model.Lack
 }
 
 // Part is a piece of a response.
@@ -181,6 +182,8 @@ func completeResponse(v *projections.View, c *CompleteResponse, at Stamp) Decisi
 	case t.Cancelling:
 		// The stop came while the response was on its way: its calls are recorded and none of them runs.
 		out = append(stopRequested(out), endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
+	case len(c.Calls) == 0 && c.Lack != "" && stopReason(c.Finish) == "end_turn":
+		out = append(out, endTurn(s, t, "failed", "", event.Failure{Code: c.Lack, Reason: event.NewText("the model finished without an answer (" + c.Lack + "); send the prompt again or ask in other words")})...)
 	case len(c.Calls) == 0:
 		out = append(out, endTurn(s, t, "completed", stopReason(c.Finish), event.Failure{})...)
 	}

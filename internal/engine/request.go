@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,7 @@ func (s *Session) performRequest(e *effect) {
 		_ = s.report(e, "complete", o.Commit, &commands.CompleteResponse{
 			Request: started.ID, Attempt: started.Attempt, Finish: resp.Finish,
 			Usage: event.Usage(resp.Usage), Parts: parts, Calls: s.resolveCalls(started, policy, resp.Calls), Entry: resp.Entry, Conditional: resp.Conditional,
+			Lack: string(resp.Lack),
 		})
 	case e.ctx.Err() != nil:
 		var cut *model.Cut
@@ -141,10 +143,7 @@ func (s *Session) reportFailure(e *effect, cause uint64, r *event.RequestStarted
 }
 
 func failed(r *event.RequestStarted, f *model.Error) *commands.FailRequest {
-	code := f.Code
-	if code == "" {
-		code = "provider"
-	}
+	code := cmp.Or(f.Code, string(f.Kind), "provider")
 	return &commands.FailRequest{
 		Request: r.ID, Attempt: r.Attempt, Entry: f.Entry, Conditional: f.Conditional,
 		RetryAfterMS: uint64(max(f.RetryAfter.Milliseconds(), 0)), Retryable: retryable(f),
@@ -170,6 +169,9 @@ func (s *Session) resolveCalls(r *event.RequestStarted, policy event.Policy, cal
 			rc.Declaration = t.Declaration
 		}
 		p, blocked := s.host.tools.Resolve(s.env(rc.ID).Where(), c.Tool, c.Args)
+		if c.Defect == model.DefectDuplicate { // the same call sent twice is more likely than two that share an id by chance
+			blocked = tools.Invalid("an earlier call of this response has the id %q, too. This one was not run; if it is another one, call it again", c.ID)
+		}
 		if blocked != nil {
 			rc.Blocked, rc.BlockText = event.BlockKind(blocked.Kind), event.NewText(blocked.Message)
 		} else {
