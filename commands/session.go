@@ -122,7 +122,7 @@ func samePolicy(a, b *event.Policy) bool {
 			return false
 		}
 	}
-	return a.Agent == b.Agent && a.Mode == b.Mode && a.Headless == b.Headless && a.Model == b.Model && a.Shell == b.Shell && a.Concurrency == b.Concurrency && a.Retry == b.Retry
+	return a.Agent == b.Agent && a.Mode == b.Mode && a.Headless == b.Headless && a.Model == b.Model && a.Shell == b.Shell && a.Concurrency == b.Concurrency && a.Retry == b.Retry && a.Chosen == b.Chosen
 }
 
 func resolveContext(v *projections.View, c *ResolveContext, at Stamp) Decision {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -61,13 +62,16 @@ func (g *globals) process(c circumstances) (*process, error) {
 	p.host = engine.NewHost(engine.Options{
 		Data: dirs.Data, Build: build, Clock: p.clock, IDs: p.ids, Tools: registry, Log: p.log,
 		FreeMiB: freeMiB, Sockets: live.Folders(os.Getenv), Fault: fault, Unfenced: unfenced,
-		Settings: func(cwd string) (*engine.Settings, error) { return p.settings(cwd, c) },
+		Settings: func(cwd, model string) (*engine.Settings, error) { return p.settings(cwd, model, c) },
 	})
 	return p, nil
 }
 
-// settings resolves the configuration of a folder.
-func (p *process) settings(cwd string, c circumstances) (*engine.Settings, error) {
+// settings resolves the configuration of a folder, with the model that was chosen in the session, if one was.
+func (p *process) settings(cwd, model string, c circumstances) (*engine.Settings, error) {
+	if model != "" {
+		c.override.Model = model
+	}
 	cfg, err := config.Load(config.Options{Cwd: cwd, Getenv: os.Getenv, Override: c.override})
 	if err != nil {
 		return nil, err
@@ -77,8 +81,13 @@ func (p *process) settings(cwd string, c circumstances) (*engine.Settings, error
 		return nil, err
 	}
 	flags := c.flags
-	flags.Agent = "build"
+	flags.Agent, flags.Chosen = "build", model != ""
 	s := &engine.Settings{Policy: cfg.Policy(flags), Worktree: cfg.Worktree, Provider: provider, Environ: os.Environ()}
+	for _, m := range listModels(cfg) {
+		if !strings.HasSuffix(m.Model, "/*") {
+			s.Models = append(s.Models, m.Model)
+		}
+	}
 	s.Sections = []event.SectionResolved{
 		{ID: "kernel", Text: event.NewText(kernelSection)},
 		{ID: "runtime.environment", Text: event.NewText("Working folder: " + cwd + "\nWorktree: " + cfg.Worktree + "\nPlatform: " + runtime.GOOS + "\n")},

@@ -60,6 +60,7 @@ type Override struct {
 type Flags struct {
 	Agent    string
 	Headless bool     // nobody is there to be asked
+	Chosen   bool     // the model was chosen for the session, over the configuration
 	Allow    []string // tools whose questions count as answered with yes; denials stay
 }
 
@@ -258,7 +259,7 @@ func (c *Config) override(model *node, o Override) *Error {
 // Policy is what decisions read: the configuration under the circumstances of a run.
 func (c *Config) Policy(f Flags) event.Policy {
 	p := event.Policy{
-		Agent: f.Agent, Mode: c.Mode, Headless: f.Headless, Model: c.Model, Shell: c.Shell,
+		Agent: f.Agent, Mode: c.Mode, Headless: f.Headless, Model: c.Model, Chosen: f.Chosen, Shell: c.Shell,
 		Concurrency: DefaultConcurrency, Retry: c.Provider.Retry,
 		Rules: append([]event.Rule(nil), c.Rules...),
 	}

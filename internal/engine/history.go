@@ -38,10 +38,6 @@ func (s *Session) modelRequest(st Step) (*model.Request, error) {
 		s.history = h
 	}
 	v := s.folder.View
-	choice := v.Policy.Model
-	if t := v.Root.Turns.Active; t != nil {
-		choice = t.Model
-	}
 	h := s.history.Clone()
 	s.mu.Lock()
 	resolved := s.resolved
@@ -56,5 +52,5 @@ func (s *Session) modelRequest(st Step) (*model.Request, error) {
 	if in := v.Root.Inputs.Get(st.Input); in != nil && in.State.Is("admitted") {
 		h.Apply(&event.InputDeliveryBatch{Inputs: []string{in.ID}})
 	}
-	return h.Request(choice, s.Cwd, v.Root.Script.Position, v.Root.Script.Used), nil
+	return h.Request(s.answering(), s.Cwd, v.Root.Script.Position, v.Root.Script.Used), nil
 }

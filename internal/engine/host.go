@@ -15,6 +15,7 @@ import (
 
 	"zuno/commands"
 	"zuno/internal/live"
+	"zuno/internal/model"
 	"zuno/internal/prompt"
 	"zuno/journal"
 	"zuno/journal/event"
@@ -30,7 +31,7 @@ type Host struct {
 	ids      IDs
 	tools    *tools.Registry
 	log      *slog.Logger
-	settings func(cwd string) (*Settings, error)
+	settings func(cwd, model string) (*Settings, error)
 	freeMiB  func(dir string) uint64
 	sockets  []string
 	fault    func(journal.Point) error
@@ -97,7 +98,7 @@ func ValidSessionID(id string) bool {
 // Reserve makes a session that exists only in this process: it has no folder, journal or lock until its first command
 // is accepted by [Host.Create].
 func (h *Host) Reserve(cwd string) (id string, set *Settings, err error) {
-	set, err = h.settings(cwd)
+	set, err = h.settings(cwd, "")
 	if err != nil {
 		return "", nil, err
 	}
@@ -156,7 +157,7 @@ type firstCommand struct {
 func (h *Host) newSession(id, cwd string, set *Settings) *Session {
 	return &Session{
 		ID: id, Cwd: cwd, host: h, settings: set, dir: filepath.Join(h.SessionsDir(), id), queue: make(chan *request, maxBatch),
-		stopped: make(chan struct{}), encoder: event.NewEncoder(), running: map[string]*effect{}, refused: map[string]uint64{}, prepared: map[string]*tools.Prepared{},
+		providers: map[event.ModelChoice]model.Provider{}, stopped: make(chan struct{}), encoder: event.NewEncoder(), running: map[string]*effect{}, refused: map[string]uint64{}, prepared: map[string]*tools.Prepared{},
 	}
 }
 
@@ -164,6 +165,7 @@ func (h *Host) newSession(id, cwd string, set *Settings) *Session {
 func (s *Session) startRun(open *commands.OpenSession, first *firstCommand) (Outcome, error) {
 	h := s.host
 	s.digester = prompt.NewDigester(s.salt)
+	s.providers[s.settings.Policy.Model] = s.settings.Provider
 	s.runLabel = strconv.FormatUint(s.folder.View.Run.Count+1, 10)
 	queue := []struct {
 		id string
@@ -312,7 +314,7 @@ func (h *Host) open(id string) (*Session, error) {
 	case v.ID != id || v.Created.Installation != installation:
 		return fail(&Foreign{Session: id})
 	}
-	if s.settings, err = h.settings(s.Cwd); err != nil {
+	if s.settings, err = s.configured(&v.Policy); err != nil {
 		return fail(err)
 	}
 	served := s.serve()

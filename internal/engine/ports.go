@@ -50,7 +50,8 @@ type Settings struct {
 	Policy   event.Policy
 	Worktree string
 	Sections []event.SectionResolved
-	Provider model.Provider
+	Provider model.Provider // of Policy.Model
+	Models   []string       // "provider/name" of each that is configured
 	Environ  []string // of commands
 }
 
@@ -109,7 +110,7 @@ type Options struct {
 	IDs      IDs
 	Tools    *tools.Registry
 	Log      *slog.Logger
-	Settings func(cwd string) (*Settings, error)
+	Settings func(cwd, model string) (*Settings, error) // of a folder, with the model "provider/name" that was chosen; empty: none was
 	FreeMiB  func(dir string) uint64
 	Sockets  []string                  // folders in which owned sessions may answer inspectors, the best first; see live.Folders
 	Fault    func(journal.Point) error // crash tests; nil otherwise

@@ -21,12 +21,13 @@ func (s *Session) performRequest(e *effect) {
 	st := e.step
 	var req *model.Request
 	var policy event.Policy
+	var provider model.Provider
 	if err := s.inOwner(func() {
 		var err error
 		if req, err = s.modelRequest(st); err != nil {
 			s.host.log.Error("request cannot be made", "session", s.ID, "error", err)
 		}
-		policy = s.folder.View.Policy
+		policy, provider = s.folder.View.Policy, s.providers[s.answering()]
 	}); err != nil {
 		return
 	}
@@ -39,13 +40,13 @@ func (s *Session) performRequest(e *effect) {
 		return
 	}
 	started := find[*event.RequestStarted](o.Events)
-	if req == nil {
+	if req == nil || provider == nil {
 		_ = s.report(e, "fail", o.Commit, failed(started, &model.Error{Code: "internal", Reason: "the conversation cannot be read back from the journal"}))
 		return
 	}
 	shown := newStream(s, e, started, o.Commit)
 	s.at(PointRequestFenced)
-	resp, err := s.settings.Provider.Stream(e.ctx, req, shown.emit)
+	resp, err := provider.Stream(e.ctx, req, shown.emit)
 	s.at(PointResponseEnded)
 	parts := shown.end()
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"zuno/commands"
 	"zuno/internal/live"
+	"zuno/internal/model"
 	"zuno/internal/prompt"
 	"zuno/journal"
 	"zuno/journal/event"
@@ -36,7 +37,8 @@ type Session struct {
 	stopped chan struct{} // the owner's goroutine is over
 
 	// Owned by the owner's goroutine.
-	folder   *projections.Folder
+	folder    *projections.Folder
+	providers map[event.ModelChoice]model.Provider // of each model that this run has used: a turn keeps the one it began with
 	encoder  *event.Encoder
 	index    map[uint64]uint64 // hash of a command id → commit
 	lastAt   int64

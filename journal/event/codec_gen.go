@@ -1218,6 +1218,9 @@ func (x *Policy) EncodeMsg(e *Encoder) {
 	if !x.Retry.IsZero() {
 		n++
 	}
+	if x.Chosen {
+		n++
+	}
 	e.Map(n)
 	if x.Agent != "" {
 		e.String("agent")
@@ -1254,6 +1257,10 @@ func (x *Policy) EncodeMsg(e *Encoder) {
 		e.String("retry")
 		x.Retry.EncodeMsg(e)
 	}
+	if x.Chosen {
+		e.String("model_chosen")
+		e.Bool(x.Chosen)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1280,6 +1287,8 @@ func (x *Policy) DecodeMsg(r *Reader) {
 			x.Concurrency = r.Uint()
 		case "retry":
 			x.Retry.DecodeMsg(r)
+		case "model_chosen":
+			x.Chosen = r.Bool()
 		default:
 			r.Skip()
 		}
@@ -1296,7 +1305,8 @@ func (x *Policy) IsZero() bool {
 		x.Model.IsZero() &&
 		x.Shell.IsZero() &&
 		x.Concurrency == 0 &&
-		x.Retry.IsZero()
+		x.Retry.IsZero() &&
+		!x.Chosen
 }
 
 // EncodeMsg writes x.

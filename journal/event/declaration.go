@@ -110,6 +110,7 @@ type Policy struct {
 	Shell       ShellPolicy    `msgpack:"shell" json:"shell"`
 	Concurrency uint64         `msgpack:"tool_calls" json:"tool_calls"` // bound on calls that overlap, 1 to 64
 	Retry       RetryPolicy    `msgpack:"retry" json:"retry,omitzero"`
+	Chosen      bool           `msgpack:"model_chosen" json:"model_chosen,omitempty"` // Model was chosen for this session, whatever the configuration names
 }
 
 // RetryPolicy bounds the attempts of one request to the provider.
@@ -126,6 +127,9 @@ type ModelChoice struct {
 	Context  uint64 `msgpack:"context" json:"context,omitempty"`
 	Output   uint64 `msgpack:"output" json:"output,omitempty"`
 }
+
+// String is "provider/name", by which a model is configured and chosen.
+func (m ModelChoice) String() string { return m.Provider + "/" + m.Name }
 
 // ShellPolicy bounds commands.
 type ShellPolicy struct {
