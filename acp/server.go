@@ -84,6 +84,8 @@ func (s *Server) Request(_ context.Context, r *wire.Request) {
 		s.closeSession(r)
 	case schema.MethodSessionSetMode:
 		s.setMode(r)
+	case schema.MethodSessionSetConfigOption:
+		s.setOption(r)
 	default:
 		_ = r.ReplyError(wire.Errorf(wire.CodeMethodNotFound, "method not found: %s", r.Method))
 	}
@@ -173,7 +175,7 @@ func (s *Server) newSession(r *wire.Request) {
 	s.mu.Lock()
 	s.sessions[id] = x
 	s.mu.Unlock()
-	_ = r.ReplyThen(schema.NewSessionResponse{SessionID: id, Modes: modes()}, func() { x.announce(servers) })
+	_ = r.ReplyThen(schema.NewSessionResponse{SessionID: id, Modes: modes(), ConfigOptions: settingsOptions(set)}, func() { x.announce(servers) })
 }
 
 // modes are those that exist: build alone.

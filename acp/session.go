@@ -206,7 +206,7 @@ func (x *session) load(req *wire.Request, mcpServers []string) {
 		reserved = errors.Is(err, engine.ErrNotFound)
 	}
 	if reserved { // there is nothing to replay
-		_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes()}, func() { x.announce(mcpServers) })
+		_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: settingsOptions(x.settings)}, func() { x.announce(mcpServers) })
 		return
 	}
 	if s != nil {
@@ -235,7 +235,7 @@ func (x *session) load(req *wire.Request, mcpServers []string) {
 		_ = req.ReplyError(rpcError(fmt.Errorf("session %s cannot be replayed: %w", x.id, err)))
 		return
 	}
-	_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes()}, func() { x.announce(mcpServers) })
+	_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: sessionOptions(s)}, func() { x.announce(mcpServers) })
 }
 
 // close ends the session's running work and gives up its journal.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ const (
 	fileMode   = 0o600
 	folderMode = 0o700
 	lockPoll   = 10 * time.Millisecond
+	maxOwner   = 16 << 10 // bytes of an owner.json; it has a path in it
 )
 
 // Owner is owner.json: who holds the session. A file that a dead owner left blocks nothing, the lock alone decides.
@@ -28,12 +30,21 @@ type Owner struct {
 
 // ReadOwner reads the owner.json of a session folder.
 func ReadOwner(dir string) (o Owner, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, ownerFile))
+	path := filepath.Join(dir, ownerFile)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a fifo in its place must not hang us
+	if err != nil {
+		return o, err
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxOwner {
+		return o, errors.Join(err, fmt.Errorf("%s does not name an owner", path))
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxOwner))
 	if err != nil {
 		return o, err
 	}
 	if err := json.Unmarshal(b, &o); err != nil {
-		return o, fmt.Errorf("read %s: %w", filepath.Join(dir, ownerFile), err)
+		return o, fmt.Errorf("read %s: %w", path, err)
 	}
 	return o, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -218,5 +219,37 @@ func TestOwnersTakeTurns(t *testing.T) {
 	wg.Wait()
 	if r, err := Verify(f.dir, Hash{}); err != nil || r.Head.Number != 1+owners*turns {
 		t.Fatal(r, err)
+	}
+}
+
+// What is no file in the place of owner.json names nobody, and hangs nobody who asks.
+func TestOwnerThatIsNoFile(t *testing.T) {
+	f := create(t, Options{})
+	path := filepath.Join(f.dir, ownerFile)
+	for name, put := range map[string]func() error{
+		"fifo":   func() error { return syscall.Mkfifo(path, 0o600) },
+		"folder": func() error { return os.Mkdir(path, 0o700) },
+		"huge":   func() error { return errors.Join(os.WriteFile(path, []byte("{}"), 0o600), os.Truncate(path, 1<<40)) },
+	} {
+		if err := errors.Join(os.Remove(path), put()); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := ReadOwner(f.dir)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: it hangs", name)
+		}
+		var used *InUse
+		if _, err := OpenRead(f.dir, ignore); !errors.As(err, &used) || used.PID != 0 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -69,12 +69,19 @@ func (g *globals) process(c circumstances) (*process, error) {
 
 // settings resolves the configuration of a folder, with the model that was chosen in the session, if one was.
 func (p *process) settings(cwd, model string, c circumstances) (*engine.Settings, error) {
-	if model != "" {
-		c.override.Model = model
-	}
 	cfg, err := config.Load(config.Options{Cwd: cwd, Getenv: os.Getenv, Override: c.override})
 	if err != nil {
 		return nil, err
+	}
+	names := modelNames(cfg)
+	if model != "" {
+		c.override.Model = model
+		if cfg, err = config.Load(config.Options{Cwd: cwd, Getenv: os.Getenv, Override: c.override}); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, model) { // its provider takes any name
+			names = append(names, model)
+		}
 	}
 	provider, err := p.provider(cfg)
 	if err != nil {
@@ -82,12 +89,7 @@ func (p *process) settings(cwd, model string, c circumstances) (*engine.Settings
 	}
 	flags := c.flags
 	flags.Agent, flags.Chosen = "build", model != ""
-	s := &engine.Settings{Policy: cfg.Policy(flags), Worktree: cfg.Worktree, Provider: provider, Environ: os.Environ()}
-	for _, m := range listModels(cfg) {
-		if !strings.HasSuffix(m.Model, "/*") {
-			s.Models = append(s.Models, m.Model)
-		}
-	}
+	s := &engine.Settings{Policy: cfg.Policy(flags), Worktree: cfg.Worktree, Provider: provider, Models: names, Environ: os.Environ()}
 	s.Sections = []event.SectionResolved{
 		{ID: "kernel", Text: event.NewText(kernelSection)},
 		{ID: "runtime.environment", Text: event.NewText("Working folder: " + cwd + "\nWorktree: " + cfg.Worktree + "\nPlatform: " + runtime.GOOS + "\n")},

@@ -88,6 +88,16 @@ func listModels(cfg *config.Config) (list []listed) {
 	return list
 }
 
+// modelNames are the names that an editor can offer.
+func modelNames(cfg *config.Config) (names []string) {
+	for _, l := range listModels(cfg) {
+		if !strings.HasSuffix(l.Model, "/*") {
+			names = append(names, l.Model)
+		}
+	}
+	return names
+}
+
 func keySource(p *config.Provider) string {
 	switch {
 	case p.KeyVariable() == "" || p.Options.Keyless:

@@ -52,7 +52,7 @@ type Settings struct {
 	Sections []event.SectionResolved
 	Provider model.Provider // of Policy.Model
 	Models   []string       // "provider/name" of each that is configured
-	Environ  []string // of commands
+	Environ  []string       // of commands
 }
 
 // PermissionRequest is a question to the user about a call.

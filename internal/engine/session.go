@@ -39,12 +39,12 @@ type Session struct {
 	// Owned by the owner's goroutine.
 	folder    *projections.Folder
 	providers map[event.ModelChoice]model.Provider // of each model that this run has used: a turn keeps the one it began with
-	encoder  *event.Encoder
-	index    map[uint64]uint64 // hash of a command id → commit
-	lastAt   int64
-	broken   error // effects have stopped; only a fresh open may append
-	draining bool  // nothing new is started
-	closing  bool  // and the goroutine ends when nothing runs
+	encoder   *event.Encoder
+	index     map[uint64]uint64 // hash of a command id → commit
+	lastAt    int64
+	broken    error // effects have stopped; only a fresh open may append
+	draining  bool  // nothing new is started
+	closing   bool  // and the goroutine ends when nothing runs
 
 	running map[string]*effect
 	refused map[string]uint64 // step → head at which its fence was refused

@@ -117,7 +117,7 @@ type index struct {
 // readIndex reads the beginning and the end. Without them the index is empty.
 func readIndex(data string) *index {
 	x := &index{data: data}
-	f, err := os.Open(filepath.Join(data, indexFile))
+	f, err := os.OpenFile(filepath.Join(data, indexFile), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo in its place must not hang us
 	if err != nil {
 		return x
 	}
@@ -420,20 +420,22 @@ func addToIndex(data string, sum *Summary) error {
 // addTo says whether the file is not the one at path any more. Who exchanged it may have looked for additions before
 // this one, so it is made again: twice does no harm.
 func addTo(path string, b []byte) (moved bool, err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return false, err
+	case !st.Mode().IsRegular(): // nobody who lists would take it, and a fifo may never be read
+		return false, errIndex
+	case st.Size() > maxIndex:
+		return false, os.Remove(path)
+	}
 	if _, err := f.Write(b); err != nil {
 		return false, err
-	}
-	st, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	if st.Size() > maxIndex {
-		return false, os.Remove(path)
 	}
 	at, err := os.Stat(path)
 	if err != nil {
@@ -461,7 +463,8 @@ func (x *index) save() {
 		return
 	}
 	half := filepath.Join(x.data, indexFile+".new")
-	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	os.Remove(half) // whatever another left there when it died
+	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"zuno/journal"
@@ -390,4 +391,63 @@ func TestIndexAfterADeadOwner(t *testing.T) {
 	if !x.whole || len(x.loose) != 0 {
 		t.Errorf("%+v", x.loose)
 	}
+}
+
+// What is no file in the place of the index, or of a summary, holds up neither a list nor an owner, and nothing is written
+// through a link.
+func TestIndexThatIsNoFile(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"fifo": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link": func(path string) error { return os.Symlink(filepath.Join(filepath.Dir(path), "mine"), path) },
+		"folder": func(path string) error {
+			return errors.Join(os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "mine"), nil, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(t, 5)
+			want := s.list()
+			mine := filepath.Join(s.data, "mine")
+			if err := os.WriteFile(mine, []byte("mine"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range []string{s.index(), s.index() + ".new"} {
+				if err := errors.Join(os.RemoveAll(path), put(path)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ends(t, func() { _ = addToIndex(s.data, s.put(1, "title 1", want[0].Updated)) })
+			ends(t, func() { s.same("the list", s.list(), s.truth()) })
+			if b, err := os.ReadFile(mine); err != nil || string(b) != "mine" {
+				t.Errorf("%q %v", b, err)
+			}
+			if name != "folder" {
+				return
+			}
+			if _, err := os.Stat(filepath.Join(s.index(), "mine")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	s := newShelf(t, 3)
+	path := filepath.Join(s.folder(1), summaryFile)
+	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ends(t, func() {
+		p, err := ListPage(s.data, Query{})
+		if err != nil || len(p.Sessions) != 2 || len(p.Broken) != 1 { // the journals of a shelf are none
+			t.Errorf("%+v %v", p, err)
+		}
+	})
+}
+
+// ends fails a test that hangs, instead of all of them.
+func ends(t *testing.T, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	within(t, "it", done)
 }

@@ -3,8 +3,11 @@ package engine
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"zuno/internal/live"
 	"zuno/journal"
@@ -123,11 +126,31 @@ func (sum *Summary) write(dir string) error {
 	return err
 }
 
+// maxSummary bounds a summary.json that is believed; its texts are a title and two paths.
+const maxSummary = 1 << 20
+
+// readSummary takes nothing but a file: a fifo in its place must not hang the list of all sessions.
+func readSummary(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > maxSummary {
+		return nil, fmt.Errorf("%s is no summary", path)
+	}
+	return io.ReadAll(io.LimitReader(f, maxSummary))
+}
+
 // Summarize gives the summary of one session folder: the cached one if the journal is as it was, a rebuilt one otherwise. Of
 // a session that a live process owns, the cached one stands: that process keeps it up to date.
 func Summarize(dir string) (*Summary, error) {
 	var cached, now Summary
-	b, err := os.ReadFile(filepath.Join(dir, summaryFile))
+	b, err := readSummary(filepath.Join(dir, summaryFile))
 	have := err == nil && json.Unmarshal(b, &cached) == nil && cached.Session == filepath.Base(dir)
 	if err := now.stamp(dir); err != nil {
 		return nil, ErrNotFound

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"zuno/journal"
 )
 
@@ -285,6 +287,44 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%.30q is answered %q (%v)", request, got, err)
 		}
 		c.close()
+	}
+}
+
+// A peer that sends descriptors along, as many as fit and more, leaves none of them with the owner.
+//
+// spec: D189
+func TestDescriptorsFromAPeer(t *testing.T) {
+	_, _, path := served(t, journal.Options{})
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, request := range []string{wordHead, "dance"} {
+		for n := 1; n < 5; n++ {
+			c, err := dial(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fds := make([]int, n)
+			for i := range fds {
+				fds[i] = int(w.Fd())
+			}
+			if err := unix.Sendmsg(int(c.f.Fd()), []byte(version+request), unix.UnixRights(fds...), nil, 0); err != nil {
+				t.Fatal(err)
+			}
+			for err == nil { // to the end, when the owner has done with it
+				_, _, err = c.receive(10 * answerWait)
+			}
+			c.close()
+		}
+	}
+	w.Close()
+	if err := r.SetReadDeadline(time.Now().Add(5 * answerWait)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("a descriptor is still open: %d bytes, %v", n, err)
 	}
 }
 

@@ -167,16 +167,24 @@ func (s *socket) receive(most time.Duration) (m string, file *os.File, err error
 	return string(b[:n]), file, nil
 }
 
-// received is the one descriptor that there is room for.
+// received is the one descriptor that belongs to a message. There is room for two, since rights are padded: whoever sends
+// more than one gives none.
 func received(rights []byte) (*os.File, error) {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {
 		return nil, err
 	}
+	var all []int
 	for i := range messages {
-		if fds, err := unix.ParseUnixRights(&messages[i]); err == nil && len(fds) == 1 {
-			return os.NewFile(uintptr(fds[0]), "snapshot"), nil
+		if fds, err := unix.ParseUnixRights(&messages[i]); err == nil {
+			all = append(all, fds...)
 		}
+	}
+	if len(all) == 1 {
+		return os.NewFile(uintptr(all[0]), "snapshot"), nil
+	}
+	for _, fd := range all {
+		unix.Close(fd)
 	}
 	return nil, nil
 }
