@@ -1,7 +1,9 @@
 package acp
 
 import (
+	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"zuno/acp/schema"
@@ -13,7 +15,11 @@ import (
 const (
 	maxBlocks   = 1024
 	maxResource = 50 << 10 // bytes of an embedded text
+	maxImage    = 5 << 20  // bytes of an image, which is the least that a provider takes
 )
+
+// imageTypes are the formats of images that every surface takes.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // inputBlocks checks the blocks of a prompt and gives them in our form, with the text that a title can be made of.
 func inputBlocks(blocks []schema.ContentBlock) (out []event.Block, title string, bad *wire.Error) {
@@ -52,10 +58,31 @@ func inputBlock(b *schema.ContentBlock) (out event.Block, text string, bad *wire
 			return out, "", invalid("the embedded text %s has %d bytes; at most %d are taken. Send a resource link instead", short(r.URI), len(*r.Text), maxResource)
 		}
 		return event.Block{Type: event.BlockResource, URI: event.NewText(r.URI), Text: event.NewText(*r.Text), Mime: r.MimeType}, "", nil
+	case b.ImageContent != nil:
+		out, bad = imageBlock(b.ImageContent)
+		return out, "", bad
 	case b.EmbeddedResource != nil:
 		return out, "", invalid("an embedded resource must hold text")
 	}
 	return out, "", invalid("this agent takes no content block of type %q", short(b.Kind))
+}
+
+// imageBlock keeps an image as canonical base64: a text of a journal is text, so that an export holds it whole.
+func imageBlock(i *schema.ImageContent) (out event.Block, bad *wire.Error) {
+	if !slices.Contains(imageTypes, i.MimeType) {
+		return out, invalid("images of type %q are not taken; send one of %s", short(i.MimeType), strings.Join(imageTypes, ", "))
+	}
+	if n := base64.StdEncoding.DecodedLen(len(i.Data)); n > maxImage+2 {
+		return out, invalid("the image has about %d bytes; at most %d are taken. Send a smaller one", n, maxImage)
+	}
+	data, err := base64.StdEncoding.DecodeString(i.Data)
+	switch {
+	case err != nil:
+		return out, invalid("the image's data is not base64: %v", err)
+	case len(data) == 0 || len(data) > maxImage:
+		return out, invalid("an image has 1 to %d bytes, this one has %d", maxImage, len(data))
+	}
+	return event.Block{Type: event.BlockImage, URI: event.OptionalText(i.URI), Text: event.NewText(base64.StdEncoding.EncodeToString(data)), Mime: i.MimeType}, nil
 }
 
 // mcpNames checks a list of MCP servers and gives their names. This build starts none of them.

@@ -115,6 +115,8 @@ func block(b *event.Block) schema.ContentBlock {
 		l := schema.Link(b.URI.String(), b.Name.String())
 		l.ResourceLink.MimeType = b.Mime
 		return l
+	case event.BlockImage:
+		return schema.ContentBlock{Kind: schema.BlockImage, ImageContent: &schema.ImageContent{Data: b.Text.String(), MimeType: b.Mime, URI: b.URI.String()}}
 	case event.BlockResource:
 		text := b.Text.String()
 		return schema.ContentBlock{Kind: schema.BlockResource, EmbeddedResource: &schema.EmbeddedResource{

@@ -119,7 +119,7 @@ func (s *Server) initialize(r *wire.Request) {
 		AuthMethods:     []schema.AuthMethod{},
 		AgentCapabilities: &schema.AgentCapabilities{
 			LoadSession:         true,
-			PromptCapabilities:  &schema.PromptCapabilities{EmbeddedContext: true},
+			PromptCapabilities:  &schema.PromptCapabilities{Image: true, EmbeddedContext: true},
 			McpCapabilities:     &schema.McpCapabilities{},
 			SessionCapabilities: &schema.SessionCapabilities{List: &schema.SessionListCapabilities{}, Close: &schema.SessionCloseCapabilities{}},
 		},

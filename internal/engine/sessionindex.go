@@ -431,7 +431,7 @@ func addTo(path string, b []byte) (moved bool, err error) {
 		return false, err
 	case !st.Mode().IsRegular(): // nobody who lists would take it, and a fifo may never be read
 		return false, errIndex
-	case st.Size() > maxIndex:
+	case st.Size() > maxIndex-int64(len(b)):
 		return false, os.Remove(path)
 	}
 	if _, err := f.Write(b); err != nil {

@@ -54,7 +54,9 @@ func lazily(pattern string) func() *regexp.Regexp {
 // out: one that is 0 is not recorded, so that a 0 in its place would not be the same.
 var measures = []string{"duration_ms", "elapsed_ms", "free_mib", "delay_ms", "out_bytes", "output_bytes", "withheld_bytes", "size"}
 
-func isTime(name string) bool { return name == "at" || name == "until" || strings.HasSuffix(name, "_at") }
+func isTime(name string) bool {
+	return name == "at" || name == "until" || strings.HasSuffix(name, "_at")
+}
 
 // learn reads a journal for what has to be masked in it.
 func learn(file *journal.File) (*mask, error) {

@@ -134,6 +134,8 @@ func (r *Request) Tell() string {
 				text = p.Tool + " " + text
 			case model.PartReasoning:
 				text = "(reasoning) " + text
+			case model.PartImage:
+				text = fmt.Sprintf("(%s, %d bytes)", p.Media, len(p.Data))
 			}
 			for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 				b.WriteString("  " + strings.TrimRight(line, "\n") + "\n")

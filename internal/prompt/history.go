@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"encoding/base64"
 	"maps"
 	"slices"
 	"strings"
@@ -129,6 +130,12 @@ func inputParts(in *event.InputAdmitted) (parts []model.Part) {
 	for _, b := range in.Blocks {
 		var text string
 		switch b.Type {
+		case event.BlockImage:
+			if data, err := base64.StdEncoding.DecodeString(b.Text.String()); err == nil { // it fails where the journal has lost it
+				parts = append(parts, model.Part{Kind: model.PartImage, Media: b.Mime, Data: data})
+				continue
+			}
+			text = "[an image that is not there any more]"
 		case event.BlockText:
 			text = b.Text.String()
 		case event.BlockLink:

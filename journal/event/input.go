@@ -42,6 +42,7 @@ const (
 	BlockText     BlockType = "text"
 	BlockLink     BlockType = "resource_link"
 	BlockResource BlockType = "resource"
+	BlockImage    BlockType = "image" // Text is its bytes in base64, Mime their format
 )
 
 // Block is one block of a prompt.

@@ -10,7 +10,7 @@ var words = func() map[string]string {
 		string(PlaceInside), string(PlaceOutside), string(PlaceSecret), string(PlaceNone),
 		string(Allow), string(Ask), string(Deny), string(ModeStandard), string(ModeStrict), string(ModeAllowAll),
 		string(DeliverSteer), string(DeliverQueue), string(TriggerUser),
-		string(BlockText), string(BlockLink), string(BlockResource), string(PartReasoning),
+		string(BlockText), string(BlockLink), string(BlockResource), string(BlockImage), string(PartReasoning),
 		string(CutStream), string(CutCancelled), string(CutInterrupted),
 		string(InvalidArguments), string(Unavailable), string(Denied),
 		string(VerdictAllow), string(VerdictReject), string(VerdictUnrecognized),
