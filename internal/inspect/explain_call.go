@@ -75,7 +75,10 @@ func (e *explainer) between(s *turnStory, c *callStory) {
 		if first == 0 {
 			first = r.started.place.Commit
 		}
-		requests, last = requests+1, r.started.place.Commit
+		last = r.started.place.Commit
+		if r.started.payload.(*event.RequestStarted).Attempt == 1 {
+			requests++
+		}
 		calls += len(r.calls)
 	}
 	if requests > 0 {

@@ -20,7 +20,7 @@ func (e *explainer) turn(id string) error {
 	}
 	e.out.ID = t.ID
 	state := ended(t.State.String(), t.Stop, t.Fault)
-	e.out.Title = fmt.Sprintf("turn %s: %s, %s, %s", short(t.ID, 80), state, plural(uint64(len(s.requests)), "request"), plural(uint64(len(s.calls)), "call"))
+	e.out.Title = fmt.Sprintf("turn %s: %s, %s, %s", short(t.ID, 80), state, plural(t.Requests, "request"), plural(uint64(len(s.calls)), "call"))
 	for _, in := range t.Inputs {
 		if err := e.asked(in, "asked"); err != nil {
 			return err

@@ -32,7 +32,7 @@ func (s *socket) ask(request string) (h journal.Head, file *os.File, err error) 
 	if err := s.send(request, nil, answerWait); err != nil {
 		return h, nil, err
 	}
-	for {
+	for range maxWaits {
 		m, file, err := s.receive(answerWait)
 		if err != nil {
 			return h, nil, err
@@ -48,6 +48,7 @@ func (s *socket) ask(request string) (h journal.Head, file *os.File, err error) 
 			return h, nil, err
 		}
 	}
+	return h, nil, errors.New("the owner only says that it works on it")
 }
 
 // answered reads the answer to a request.

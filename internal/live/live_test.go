@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -446,6 +447,70 @@ func TestInspectorsThatNeverRead(t *testing.T) {
 		t.Error(s, err)
 	}
 	o.leave()
+}
+
+// Who answers in an owner's place with what is no answer, is read past, and the journal is not blamed for it.
+//
+// spec: D187
+func TestPastAStrangeOwner(t *testing.T) {
+	dir, folder := places(t)
+	o := startOwner(t, dir)
+	head, _ := o.append(10)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "strange")
+	owned := fmt.Sprintf(`{"pid":%d,"socket":%q}`, o.pid(), path)
+	if err := os.WriteFile(filepath.Join(dir, "owner.json"), []byte(owned), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(folder, "other")
+	if err := os.WriteFile(other, make([]byte, 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := func(path string) func(c *socket) {
+		return func(c *socket) {
+			f, err := os.Open(path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer f.Close()
+			_ = c.send(headMessage(head), f, answerWait)
+		}
+	}
+	for name, answer := range map[string]func(c *socket){
+		"no descriptor": func(c *socket) { _ = c.send(headMessage(head), nil, answerWait) },
+		"another file":  file(other),
+		"a device":      file("/dev/zero"),
+		"a folder":      file(folder),
+		"no words":      func(c *socket) { _ = c.send("\x00\xff", nil, answerWait) },
+		"wait for ever": func(c *socket) {
+			for c.send(wordWait, nil, answerWait) == nil {
+			}
+		},
+	} {
+		l, err := listen(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c, err := l.accept()
+			if err != nil {
+				return
+			}
+			defer c.close()
+			if _, _, err := c.receive(answerWait); err == nil {
+				answer(c)
+			}
+		}()
+		t.Log(name)
+		expect(t, dir, Copied, o.pid(), head)
+		l.close()
+		<-done
+	}
 }
 
 // While a snapshot is held open the file grows past it.

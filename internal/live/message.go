@@ -37,6 +37,8 @@ const (
 	answerWait = time.Second
 	// waitEvery is how often one who waits for a snapshot is told that it is being made.
 	waitEvery = answerWait / 4
+	// maxWaits is how often one is told so before one does without the owner: for a minute.
+	maxWaits = 240
 	// maxRequests bounds the requests that are being answered at one time, and so the files that are being made.
 	maxRequests = 8
 	// maxFollowers bounds those who are told each new head.

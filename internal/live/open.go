@@ -76,9 +76,12 @@ func (s *Source) open(i journal.Inspection) (*journal.File, error) {
 			t, pid, err := backup(o.Socket)
 			switch {
 			case err == nil:
-				defer t.Close()
-				s.Way, s.PID = Socket, pid
-				return i.Snapshot(t)
+				f, err := snapshotOf(i, t)
+				if !errors.Is(err, errNoSnapshot) {
+					s.Way, s.PID = Socket, pid
+					return f, err
+				}
+				patience = 0
 			case errors.Is(err, errBusy), crowded(err):
 				patience = answerWait
 			case !deserted(err):
@@ -91,6 +94,25 @@ func (s *Source) open(i journal.Inspection) (*journal.File, error) {
 		}
 		time.Sleep(changePoll)
 	}
+}
+
+// errNoSnapshot: what was handed over is no journal at all. That says nothing of the journal.
+var errNoSnapshot = errors.New("the owner sent no snapshot of the journal")
+
+// snapshotOf reads t, and closes it. Once a commit reached the fold, which cannot be undone, there is no other way to read.
+func snapshotOf(i journal.Inspection, t *os.File) (*journal.File, error) {
+	defer t.Close()
+	folded, fold := false, i.Fold
+	i.Fold = func(c *journal.Raw) error {
+		folded = true
+		return fold(c)
+	}
+	f, err := i.Snapshot(t)
+	var damaged *journal.Damaged
+	if errors.As(err, &damaged) && !folded {
+		return nil, errNoSnapshot
+	}
+	return f, err
 }
 
 // folder is the session's, of a path to it or to its journal.
