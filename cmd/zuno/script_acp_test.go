@@ -334,12 +334,12 @@ func stepShows(_ context.Context, ts *testscript.TestScript, p *player, args []s
 // derived are ids, which say nothing to a reader. In what is drawn they are counted.
 var derived = regexp.MustCompile(`\b(req|call|note|ses)_[0-9a-z]{8,}`)
 
-// packed is a digest over contents and absolute names, and the name of a place differs from run to run.
-var packed = regexp.MustCompile(`"pre_images":"[0-9a-f]{64}"`)
+// placed are digests over contents and absolute names, and the name of a place differs from run to run.
+var placed = regexp.MustCompile(`("pre_images":"|"operation_digest":"|operation: SHA-256 )[0-9a-f]{64}`)
 
 func stepDraw(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
 	text := strings.ReplaceAll(p.agent.State(p.session), ts.Getenv("WORK"), "$WORK")
-	text = packed.ReplaceAllString(text, `"pre_images":"$$PACK"`)
+	text = placed.ReplaceAllString(text, "${1}$$PLACED")
 	seen, count := map[string]string{}, map[string]int{}
 	text = derived.ReplaceAllStringFunc(text, func(id string) string {
 		if seen[id] == "" {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -324,4 +325,46 @@ func TestSessionInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.ok("replay", id)
+}
+
+// A tail whose output nobody takes, as that of a pager, ends when it is told to.
+//
+// spec: D180
+func TestTailEndsWhileItsOutputWaits(t *testing.T) {
+	p := newPlace(t, "tail")
+	id := p.run("hello", "1")
+	extend(t, p.folder(id), func(texts *journal.Texts) []journal.Event {
+		opened := make([]event.Payload, 2000) // more than a pipe holds
+		for i := range opened {
+			opened[i] = &event.Opened{Run: "a run with a name that is somewhat long", Build: "b"}
+		}
+		return encoded(t, texts, opened...)
+	})
+	for _, args := range [][]string{{"journal", "tail", id}, {"journal", "tail", "-f", id}} {
+		for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+			cmd := p.command(args...)
+			out, err := cmd.StdoutPipe()
+			if err == nil {
+				err = cmd.Start()
+			}
+			if err == nil {
+				_, err = out.Read(make([]byte, 1)) // it has begun to write
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			hangs := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+			if err := cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+			state, err := cmd.Process.Wait()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !hangs.Stop() {
+				t.Errorf("%v after %v: %v", args, s, state)
+			}
+			out.Close()
+		}
+	}
 }

@@ -86,16 +86,23 @@ func newPlace(t *testing.T, name string) *place {
 // zuno runs the command in the folder.
 func (p *place) zuno(args ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
-	cmd := exec.Command(p.binary, args...)
+	cmd := p.command(args...)
 	var out, errs bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = p.cwd, &out, &errs
-	cmd.Env = append(os.Environ(), "PWD="+p.cwd, "ZUNO_DATA_DIR="+p.data, "ZUNO_CONFIG_CONTENT="+p.env, "HOME="+p.dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=")
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		p.t.Fatal(err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// command is one that was not started yet.
+func (p *place) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(p.binary, args...)
+	cmd.Dir = p.cwd
+	cmd.Env = append(os.Environ(), "PWD="+p.cwd, "ZUNO_DATA_DIR="+p.data, "ZUNO_CONFIG_CONTENT="+p.env, "HOME="+p.dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=")
+	return cmd
 }
 
 // ok runs the command and gives what it prints; it must succeed.
