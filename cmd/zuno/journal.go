@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"zuno/internal/inspect"
 )
@@ -110,10 +111,30 @@ func (c *journalTailCmd) Run(g *globals) error {
 	if err != nil {
 		return err
 	}
+	o := inspect.TailOptions{Most: c.Most, Follow: c.Follow}
+	if !c.Follow {
+		return inspect.Tail(context.Background(), p.Path, g.stdout, o)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return inspect.Tail(ctx, p.Path, g.stdout, inspect.TailOptions{Most: c.Most, Follow: c.Follow})
+	done := make(chan error, 1)
+	go func() { done <- inspect.Tail(ctx, p.Path, g.stdout, o) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(tailWait):
+		return nil
+	}
 }
+
+// tailWait is how long a tail that was interrupted may take to end by itself: a pager may not take its output any more, or
+// an owner make a snapshot for it.
+const tailWait = time.Second
 
 type journalScriptCmd struct {
 	journalArg

@@ -184,13 +184,16 @@ func (x *index) read() error {
 	return nil
 }
 
-// latest leaves the last summary of each session in loose.
+// latest leaves the newest summary of each session in loose, and of two alike the last. Who exchanged the file takes along what was
+// added to the old one meanwhile, so that an older summary may stand behind a newer one.
 func (x *index) latest() {
 	place := make(map[string]int, len(x.loose))
 	kept := x.loose[:0]
 	for _, e := range x.loose {
 		if i, ok := place[e.Session]; ok {
-			kept[i] = e
+			if cmp.Or(cmp.Compare(e.Head, kept[i].Head), cmp.Compare(e.Updated, kept[i].Updated)) >= 0 {
+				kept[i] = e
+			}
 			continue
 		}
 		place[e.Session] = len(kept)

@@ -314,6 +314,37 @@ func TestIndexOfManyAtOnce(t *testing.T) {
 	}
 }
 
+// What an exchange takes along may have been said anew meanwhile: the newer summary stands.
+//
+// spec: D211
+func TestIndexKeepsTheNewestSummary(t *testing.T) {
+	s := newShelf(t, 3)
+	s.settle()
+	old, err := s.write(1, "old", 2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := s.write(1, "fresh", 2001)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sum := range []*Summary{fresh, old} {
+		if err := addToIndex(s.data, sum); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := readIndex(s.data)
+	defer x.close()
+	if err := x.gather(); err != nil || !x.whole {
+		t.Fatal(x.whole, err)
+	}
+	for i := range x.loose {
+		if e := &x.loose[i]; e.Session == fresh.Session && e.Title != "fresh" {
+			t.Errorf("the index has %q", e.Title)
+		}
+	}
+}
+
 // The file does not grow for ever, whether somebody lists or nobody.
 //
 // spec: D211
