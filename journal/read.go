@@ -143,13 +143,21 @@ func (f *File) copied(handle *os.File) (*os.File, error) {
 	}
 	t, err := unlinkedFile()
 	if err != nil {
-		return nil, fmt.Errorf("copy journal %s: %w", f.path, err)
+		return nil, f.notCopied(err)
 	}
 	if _, err := io.Copy(t, io.NewSectionReader(handle, 0, int64(m.pages*m.pageSize))); err != nil {
 		t.Close()
-		return nil, fmt.Errorf("copy journal %s: %w", f.path, err)
+		return nil, f.notCopied(err)
 	}
 	return t, nil
+}
+
+func (f *File) notCopied(err error) error {
+	var d *Damaged
+	if errors.As(err, &d) {
+		return fmt.Errorf("copy journal %s: %w", f.path, err)
+	}
+	return fmt.Errorf("copy journal %s to a temporary file (set TMPDIR to a folder with room for it): %w", f.path, err)
 }
 
 func unlinkedFile() (*os.File, error) {
@@ -170,7 +178,7 @@ func unlinkedFile() (*os.File, error) {
 func (f *File) Snapshot() (*os.File, Head, error) {
 	t, err := unlinkedFile()
 	if err != nil {
-		return nil, Head{}, fmt.Errorf("copy journal %s: %w", f.path, err)
+		return nil, Head{}, f.notCopied(err)
 	}
 	var head Head
 	err = guard(f.path, func(g *guarded) error {
@@ -192,7 +200,7 @@ func (f *File) Snapshot() (*os.File, Head, error) {
 	}
 	if err != nil {
 		t.Close()
-		return nil, Head{}, fmt.Errorf("copy journal %s: %w", f.path, err)
+		return nil, Head{}, f.notCopied(err)
 	}
 	return t, head, nil
 }

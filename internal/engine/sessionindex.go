@@ -35,6 +35,7 @@ const (
 	blockHead  = 3 * 4
 	blockCount = 64 // summaries of a block; a page is a hundred
 	maxBlock   = 64 << 20
+	minSummary = 1 + 5*8 + 4*2 // bytes
 	// maxIndex is where owners give the index up, if nobody lists and so writes it anew; 100,000 sessions take 30 MB.
 	maxIndex = 64 << 20
 	// maxAdded is how many bytes may have been added before the next list writes the file anew.
@@ -163,7 +164,7 @@ func (x *index) read() error {
 		return err
 	}
 	x.from = int64(indexHead) + r.taken
-	if size < 0 || size > x.size-x.from || count < 0 || count > size {
+	if size < 0 || size > x.size-x.from || count < 0 || count > size/minSummary {
 		return errIndex
 	}
 	x.to, x.count = x.from+size, int(count)
@@ -296,7 +297,7 @@ func (s *section) block() ([]indexed, error) {
 		return nil, errIndex
 	}
 	count, size := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
-	if size > maxBlock || count > size {
+	if size > maxBlock || count > size/minSummary {
 		return nil, errIndex
 	}
 	b := make([]byte, size)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -483,4 +485,27 @@ func ends(t *testing.T, fn func()) {
 		fn()
 	}()
 	within(t, "it", done)
+}
+
+// A block that says it holds more summaries than its bytes can takes no memory for them.
+func TestIndexThatPromisesTooMuch(t *testing.T) {
+	s := newShelf(t, 1)
+	want := s.list()
+	const size = 1 << 20
+	head := append([]byte(indexMagic), make([]byte, 6*8)...)
+	head = binary.LittleEndian.AppendUint32(head, checksum(head))
+	for _, n := range []uint32{size, size, checksum(make([]byte, size))} { // count, bytes, CRC
+		head = binary.LittleEndian.AppendUint32(head, n)
+	}
+	if err := os.WriteFile(s.index(), append(head, make([]byte, size)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := s.list()
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16*size {
+		t.Errorf("%d bytes for a file of %d", took, size)
+	}
+	s.same("the list", got, want)
 }

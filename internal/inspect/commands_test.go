@@ -368,3 +368,13 @@ func TestTailEndsWhileItsOutputWaits(t *testing.T) {
 		}
 	}
 }
+
+// Without a folder for temporary files the user is told which one to name.
+func TestNoTemporaryFolder(t *testing.T) {
+	p := newPlace(t, "none")
+	id := p.run("hello", "1")
+	t.Setenv("TMPDIR", filepath.Join(p.dir, "missing"))
+	if errs := p.fails("session", "show", id); !strings.Contains(errs, "set TMPDIR to a folder") {
+		t.Error(errs)
+	}
+}
