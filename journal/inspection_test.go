@@ -76,3 +76,41 @@ func TestLiveFoldsOnce(t *testing.T) {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 }
+
+// A reader that stops in the middle of its copy keeps no owner out, and reads nothing that the owner left half.
+//
+// spec: D189
+func TestOwnerComesDuringACopy(t *testing.T) {
+	f := create(t, Options{})
+	mustAppend(t, f, testCommit(1, 1))
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var owner *File
+	own := func(at uint64) {
+		t.Helper()
+		var err error
+		if owner, err = Open(f.dir, Options{LockWait: time.Millisecond}, ignore); err != nil {
+			t.Fatal(err)
+		}
+		mustAppend(t, owner, testCommit(at, 1))
+	}
+	came := false
+	r, err := Inspection{Path: f.dir, Fold: ignore, copying: func() {
+		if !came { // and leaves again
+			came = true
+			own(2)
+			owner.Close()
+		}
+	}}.Free()
+	if err != nil || r.Head().Number != 2 {
+		t.Fatal(r, err)
+	}
+	r.Close()
+	_, err = Inspection{Path: f.dir, Fold: ignore, copying: func() { own(3) }}.Free()
+	var used *InUse
+	if !errors.As(err, &used) {
+		t.Error(err)
+	}
+	owner.Close()
+}

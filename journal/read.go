@@ -23,8 +23,8 @@ const (
 
 // OpenRead opens a journal for inspection: path is a session's folder or a journal's file anywhere, also in a folder
 // that cannot be written to. It verifies everything and calls fold as [Open] does. It copies the file into an unlinked
-// temporary one and holds the lock only for that, so that nobody waits for a reader that prints, and whoever owns the
-// session afterwards changes nothing for the reader. It is [InUse] while an owner has the session.
+// temporary one, and only asks before and after whether anybody has the lock, so that nobody waits for a reader, and whoever
+// owns the session afterwards changes nothing for the reader. It is [InUse] while an owner has the session.
 func OpenRead(path string, fold func(*Raw) error) (*File, error) {
 	return Inspection{Path: path, Fold: fold}.free(readWait)
 }
@@ -40,6 +40,8 @@ type Inspection struct {
 	Path string           // a session's folder or a journal's file anywhere
 	Fold func(*Raw) error // as for [Open]
 	Deep bool             // check the bytes of the artifacts too
+
+	copying func() // for tests: called before a copy is held against the journal
 }
 
 // Free reads a journal that nobody owns, as [OpenRead] does; it is [InUse] at once while somebody does.
@@ -47,19 +49,46 @@ func (i Inspection) Free() (*File, error) { return i.free(0) }
 
 func (i Inspection) free(wait time.Duration) (*File, error) {
 	return withFile(i.Path, func(f *File, handle *os.File) error {
-		if err := lock(handle, unix.LOCK_SH, wait, f.path); err != nil {
-			return err
+		for try := 1; ; try++ {
+			before, err := f.unowned(handle, wait)
+			if err != nil {
+				return err
+			}
+			t, err := f.copied(handle)
+			if err != nil {
+				return err
+			}
+			if i.copying != nil {
+				i.copying()
+			}
+			after, err := f.unowned(handle, wait)
+			if err == nil && after == before {
+				defer t.Close()
+				return f.inspect(t, i.Fold, i.Deep)
+			}
+			t.Close()
+			switch {
+			case err != nil:
+				return err
+			case try == liveTries: // owners come and go
+				return &InUse{f.path, ownerPID(f.dir)}
+			}
 		}
-		t, err := f.copied(handle)
-		if err != nil {
-			return err
-		}
-		defer t.Close()
-		if err := unix.Flock(int(handle.Fd()), unix.LOCK_UN); err != nil {
-			return err
-		}
-		return f.inspect(t, i.Fold, i.Deep)
 	})
+}
+
+// unowned is the state of a journal that nobody owns at this moment. It gives the lock back at once: an inspector that is
+// stopped while it copies keeps no owner out. A copy between two equal states is whole: pages that are in use are not
+// written to before there is another state.
+func (f *File) unowned(handle *os.File, wait time.Duration) (meta, error) {
+	if err := lock(handle, unix.LOCK_SH, wait, f.path); err != nil {
+		return meta{}, err
+	}
+	m, err := readMetas(handle, f.path)
+	if failed := unix.Flock(int(handle.Fd()), unix.LOCK_UN); err == nil {
+		err = failed
+	}
+	return m, err
 }
 
 // Snapshot reads t, which the journal's owner made with [File.Snapshot]. It does not close t.
