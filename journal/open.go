@@ -210,21 +210,12 @@ func (f *File) verify(fold func(*Raw) error, deep bool) error {
 		}
 		s := newScanner(boltTexts{texts, f.dir})
 		cur := b.Cursor()
-		ahead := hashAhead(cur)
-		defer ahead.stop() // before the transaction ends, and with it the mapping
-		for {
+		for k, v := cur.First(); k != nil; k, v = cur.Next() {
 			g.commit = s.head.Number + 1
-			k, v, err := ahead.next()
-			if k == nil {
-				break
-			}
 			if len(k) != 8 || binary.BigEndian.Uint64(k) != g.commit {
 				return g.damaged(errMissing)
 			}
-			if err == nil {
-				err = s.take(v, deep)
-			}
-			if err != nil {
+			if err := s.verify(v, deep); err != nil {
 				return g.damaged(err)
 			}
 			if err := g.call(fold, &s.raw); err != nil {

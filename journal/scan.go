@@ -154,22 +154,12 @@ func (s *scanner) body(i int) ([]byte, error) {
 // verify checks the next record of a history: its hash before anything is decoded, then number, chain, order and
 // texts. Artifacts are read only when deep.
 func (s *scanner) verify(rec []byte, deep bool) error {
-	if err := checkRecord(rec); err != nil {
-		return err
-	}
-	return s.take(rec, deep)
-}
-
-// checkRecord is what is checked of a record before anything of it is decoded.
-func checkRecord(rec []byte) error {
 	if len(rec) < minRecord {
 		return fmt.Errorf("its record has only %d bytes", len(rec))
 	}
-	return checkHash(rec)
-}
-
-// take decodes the next record, whose hash is right, and checks the rest of it.
-func (s *scanner) take(rec []byte, deep bool) error {
+	if err := checkHash(rec); err != nil {
+		return err
+	}
 	if err := s.decode(rec); err != nil {
 		return err
 	}
