@@ -189,7 +189,11 @@ func (f *File) notCopied(err error) error {
 	return fmt.Errorf("copy journal %s to a temporary file (set TMPDIR to a folder with room for it): %w", f.path, err)
 }
 
+// unlinkedFile has no name from the start, if it can: whoever is killed before the removal would leave it.
 func unlinkedFile() (*os.File, error) {
+	if f := namelessFile(); f != nil {
+		return f, nil
+	}
 	t, err := os.CreateTemp("", "zuno-*")
 	if err != nil {
 		return nil, err
