@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // WriteArtifact makes b a file in artifacts/, named by its SHA-256, and returns when it is durable, so that a commit may
@@ -29,7 +31,12 @@ func (f *File) ReadArtifact(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%q does not name an artifact", name)
 	}
 	path := filepath.Join(f.dir, artifactsDir, name)
-	b, err := os.ReadFile(path)
+	r, _, err := openArtifact(path)
+	if err != nil {
+		return nil, fmt.Errorf("read artifact: %w", err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("read artifact: %w", err)
 	}
@@ -91,20 +98,33 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// openArtifact takes a regular file only, and gives its size. Anything else in its place must not hang us.
+func openArtifact(path string) (f *os.File, size uint64, err error) {
+	f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, uint64(st.Size()), nil
+}
+
 // readText reads the artifact of a text; a missing or shorter file is told by its error.
 func readText(dir, name string, size uint64) ([]byte, error) {
 	path := filepath.Join(dir, artifactsDir, name)
-	r, err := os.Open(path)
+	r, has, err := openArtifact(path)
 	if err != nil {
 		return nil, fmt.Errorf("its artifact is missing: %w", err)
 	}
 	defer r.Close()
-	st, err := r.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if uint64(st.Size()) != size {
-		return nil, fmt.Errorf("artifact %s has %d bytes instead of %d", path, st.Size(), size)
+	if has != size {
+		return nil, fmt.Errorf("artifact %s has %d bytes instead of %d", path, has, size)
 	}
 	b := make([]byte, size)
 	if _, err := io.ReadFull(r, b); err != nil {

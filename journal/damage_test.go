@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
+
+	"golang.org/x/sys/unix"
 )
 
 // patient is a journal that is about to be damaged.
@@ -412,6 +414,15 @@ func TestVerifyReadsArtifacts(t *testing.T) {
 	os.Remove(names[0])
 	if _, err := Verify(f.dir, Hash{}); !errors.As(err, &d) || d.Commit != 2 {
 		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(names[0], fileMode); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(f.dir, Hash{}); !errors.As(err, &d) || d.Commit != 2 {
+		t.Fatal(err)
+	}
+	if _, err := f.ReadArtifact(filepath.Base(names[0])); err == nil {
+		t.Error("a fifo was read as an artifact")
 	}
 	g := reopen(t, f) // the session itself can go on
 	mustAppend(t, g, testCommit(4, 1))
