@@ -75,8 +75,7 @@ func (p *process) settings(cwd, model string, c circumstances) (*engine.Settings
 	}
 	names := modelNames(cfg)
 	if model != "" {
-		c.override.Model = model
-		if cfg, err = config.Load(config.Options{Cwd: cwd, Getenv: os.Getenv, Override: c.override}); err != nil {
+		if cfg.Model, cfg.Provider, err = cfg.Choose(model); err != nil {
 			return nil, err
 		}
 		if !slices.Contains(names, model) { // its provider takes any name

@@ -58,43 +58,53 @@ type listed struct {
 }
 
 func listModels(cfg *config.Config) (list []listed) {
-	found := false
-	add := func(p *config.Provider, name string, m config.Model) {
+	eachModel(cfg, func(p *config.Provider, m config.Model) {
 		l := listed{
-			Model: p.ID + "/" + name, Type: p.Type, Surface: p.Surface, Context: m.Context, Output: m.Output,
+			Model: p.ID + "/" + m.Name, Type: p.Type, Surface: p.Surface, Context: m.Context, Output: m.Output,
 			KeyVariable: p.KeyVariable(), Key: keySource(p), Address: addressOf(p),
 		}
-		if p.ID == cfg.Model.Provider && name == cfg.Model.Name {
-			l.Default, found = true, true
-			l.Context, l.Output = cfg.Model.Context, cfg.Model.Output
+		if p.ID == cfg.Model.Provider && m.Name == cfg.Model.Name {
+			l.Default, l.Context, l.Output = true, cfg.Model.Context, cfg.Model.Output
 		}
 		list = append(list, l)
+	})
+	return list
+}
+
+// anyModel stands for the names of a provider that takes any.
+const anyModel = "*"
+
+// eachModel goes through the configured models in order, the one that answers among them.
+func eachModel(cfg *config.Config, add func(*config.Provider, config.Model)) {
+	found := false
+	one := func(p *config.Provider, m config.Model) {
+		found = found || p.ID == cfg.Model.Provider && m.Name == cfg.Model.Name
+		add(p, m)
 	}
 	for i := range cfg.Providers {
 		p := &cfg.Providers[i]
 		for _, m := range p.Models {
-			add(p, m.Name, m)
+			one(p, m)
 		}
 		switch {
 		case p.ID == cfg.Model.Provider && !found:
-			add(p, cfg.Model.Name, config.Model{})
+			one(p, config.Model{Name: cfg.Model.Name})
 		case len(p.Models) == 0 && p.Type != config.Scripted:
-			add(p, "*", config.Model{})
+			one(p, config.Model{Name: anyModel})
 		}
 	}
 	if !found {
-		add(&cfg.Provider, cfg.Model.Name, config.Model{})
+		one(&cfg.Provider, config.Model{Name: cfg.Model.Name})
 	}
-	return list
 }
 
 // modelNames are the names that an editor can offer.
 func modelNames(cfg *config.Config) (names []string) {
-	for _, l := range listModels(cfg) {
-		if !strings.HasSuffix(l.Model, "/*") {
-			names = append(names, l.Model)
+	eachModel(cfg, func(p *config.Provider, m config.Model) {
+		if m.Name != anyModel {
+			names = append(names, p.ID+"/"+m.Name)
 		}
-	}
+	})
 	return names
 }
 
