@@ -150,17 +150,21 @@ func short(s string) string {
 	return s
 }
 
+// opening checks what a request names that opens a session: its folder and its MCP servers, of which it gives the names.
+func opening(cwd string, list []schema.McpServer) (dir string, servers []string, bad *wire.Error) {
+	if dir, bad = folder(cwd); bad == nil {
+		servers, bad = mcpNames(list)
+	}
+	return dir, servers, bad
+}
+
 func (s *Server) newSession(r *wire.Request) {
 	var p schema.NewSessionRequest
 	if err := r.Decode(&p); err != nil {
 		_ = r.ReplyError(err)
 		return
 	}
-	cwd, bad := folder(p.Cwd)
-	servers, badServers := mcpNames(p.McpServers)
-	if bad == nil {
-		bad = badServers
-	}
+	cwd, servers, bad := opening(p.Cwd, p.McpServers)
 	if bad != nil {
 		_ = r.ReplyError(bad)
 		return
@@ -205,11 +209,7 @@ func (s *Server) loadSession(r *wire.Request) {
 		_ = r.ReplyError(err)
 		return
 	}
-	cwd, bad := folder(p.Cwd)
-	servers, badServers := mcpNames(p.McpServers)
-	if bad == nil {
-		bad = badServers
-	}
+	cwd, servers, bad := opening(p.Cwd, p.McpServers)
 	if bad == nil && !engine.ValidSessionID(p.SessionID) {
 		bad = rpcError(engine.ErrNotFound)
 	}
