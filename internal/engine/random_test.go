@@ -22,7 +22,7 @@ import (
 //
 // spec: D037 D041 D047 D048 D067 D177
 func TestRandomSessions(t *testing.T) {
-	runs := 60
+	runs := 240
 	if testing.Short() {
 		runs = 10
 	}
