@@ -22,6 +22,7 @@ const (
 // card is a tool call as the editor has it.
 type card struct {
 	tool, title, kind string
+	rule              string // why it asks
 	places            []schema.ToolCallLocation
 	raw               json.RawMessage
 	output            string // tail of a running command's output
@@ -63,7 +64,7 @@ func (p *Projector) requested(e *event.CallRequested) {
 		c = &card{tool: e.Tool}
 		p.cards[e.ID] = c
 	}
-	c.kind, c.title = e.Kind, title(e)
+	c.kind, c.title, c.rule = e.Kind, title(e), e.Rule.String()
 	if c.kind == "" || c.kind == string(schema.KindOther) {
 		c.kind = string(kindOf(e.Tool)) // of a call that could not be resolved
 	}
@@ -298,11 +299,12 @@ func interrupted(title string, waiting uint64) string {
 	return text
 }
 
-// permissionCard is the call as a permission request names it.
-func (p *Projector) permissionCard(id string) schema.ToolCallUpdate {
-	u := schema.ToolCallUpdate{ToolCallID: id, Status: schema.StatusPending}
+// permissionCard is the call as a permission request names it, and why it asks.
+func (p *Projector) permissionCard(id string) (u schema.ToolCallUpdate, reason string) {
+	u = schema.ToolCallUpdate{ToolCallID: id, Status: schema.StatusPending}
 	if c := p.cards[id]; c != nil {
 		u.Title, u.Kind, u.Locations, u.RawInput = c.title, schema.ToolKind(c.kind), c.places, c.raw
+		reason = c.rule
 	}
-	return u
+	return u, reason
 }

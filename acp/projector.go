@@ -37,6 +37,7 @@ type zunoMeta struct {
 	Notice  *noticeMeta `json:"notice,omitempty"`
 	Class   string      `json:"class,omitempty"`
 	Call    string      `json:"providerCallId,omitempty"`
+	Reason  string      `json:"reason,omitempty"` // of a request for permission: the rule or default that asks
 }
 
 type noticeMeta struct {

@@ -255,11 +255,12 @@ func (x *session) close(req *wire.Request) {
 // AskPermission puts a permission request to the editor and waits for its answer.
 func (x *session) AskPermission(ctx context.Context, r engine.PermissionRequest) (event.Verdict, string) {
 	x.mu.Lock()
-	call := x.projector.permissionCard(r.Call)
+	call, reason := x.projector.permissionCard(r.Call)
 	x.mu.Unlock()
 	ask := schema.AskPermission(x.id, call,
 		schema.Option("allow_once", "Allow once", schema.PermissionAllowOnce),
 		schema.Option("reject_once", "Reject", schema.PermissionRejectOnce))
+	ask.Meta = schema.Meta("zuno", zunoMeta{Reason: reason})
 	var answer schema.RequestPermissionResponse
 	if err := x.server.conn.Call(ctx, schema.MethodSessionRequestPermission, ask, &answer); err != nil {
 		if errors.Is(err, wire.ErrClosed) {

@@ -26,7 +26,10 @@ type Target struct {
 	// existing ancestor is resolved and the rest stands as written.
 	Real  string
 	Place event.Place
-	Mode  fs.FileMode // of what Real names; 0 when it does not exist
+	// Git tells that the path is or leads to what git keeps of a repository: its hooks and its configuration say what git
+	// runs. [Target.WritePlace] is its place for who writes there.
+	Git  bool
+	Mode fs.FileMode // of what Real names; 0 when it does not exist
 	// Err is why nothing can be said of the path: a loop of links, a folder that may not be searched. Its place is
 	// outside then.
 	Err error
@@ -45,8 +48,70 @@ func (w Where) Locate(path string) Target {
 	}
 	t := Target{Named: filepath.Clean(path)}
 	t.Real, t.Mode, t.Exists, t.Err = resolve(t.Named)
-	t.Place = w.place(t)
+	t.Place, t.Git = w.place(t), w.git(t)
 	return t
+}
+
+// WritePlace is the place of the target for an access that writes.
+func (t Target) WritePlace() event.Place {
+	if t.Git {
+		return event.PlaceGit
+	}
+	return t.Place
+}
+
+func (w Where) root() string {
+	if w.Worktree == "" {
+		return filepath.Clean(w.Cwd)
+	}
+	return filepath.Clean(w.Worktree)
+}
+
+// git tells whether a target is .git or lies in it, by its name or by where that leads: that of the worktree, of a
+// repository below it, or of any other one. A worktree may itself lie in a .git; what stands above it says nothing.
+func (w Where) git(t Target) bool {
+	root := w.root()
+	real, _, _, err := resolve(root)
+	if namesGit(below(root, t.Named)) || namesGit(below(real, t.Real)) {
+		return true
+	}
+	if err != nil || t.Err != nil {
+		return false
+	}
+	kept, _, found, err := resolve(filepath.Join(real, ".git")) // may be a link to a folder of another name
+	return err == nil && found && within(kept, t.Real)
+}
+
+func below(root, path string) string {
+	if within(root, path) {
+		return path[len(root):]
+	}
+	return path
+}
+
+// namesGit tells whether a part of a path is .git to any file system: one that does not tell cases apart, leaves out
+// signs that cannot be seen (HFS+), or blanks and dots at the end and knows short names (NTFS, FAT). So git sees it too.
+func namesGit(path string) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		if len(name) < 4 {
+			continue
+		}
+		if strings.EqualFold(name, "git~1") {
+			return true
+		}
+		if name = strings.TrimRight(strings.Map(seen, name), ". "); strings.EqualFold(name, ".git") {
+			return true
+		}
+	}
+	return false
+}
+
+func seen(r rune) rune {
+	switch {
+	case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+		return -1
+	}
+	return r
 }
 
 func (w Where) place(t Target) event.Place {
@@ -56,11 +121,7 @@ func (w Where) place(t Target) event.Place {
 	case t.Err != nil:
 		return event.PlaceOutside
 	}
-	root := w.Worktree
-	if root == "" {
-		root = w.Cwd
-	}
-	if real, _, found, err := resolve(filepath.Clean(root)); err == nil && found && within(real, t.Real) {
+	if real, _, found, err := resolve(w.root()); err == nil && found && within(real, t.Real) {
 		return event.PlaceInside
 	}
 	return event.PlaceOutside

@@ -74,6 +74,50 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// What git keeps is known by name, by where a link leads, and by what the worktree's own .git leads to; what merely looks
+// like it is not.
+//
+// spec: D121
+func TestGitIsKnown(t *testing.T) {
+	base := t.TempDir()
+	root, other := filepath.Join(base, ".git/worktrees/tree"), filepath.Join(base, "other") // a worktree that lies in a .git itself
+	for _, dir := range []string{"sub/.git/hooks", "src", "meta/hooks"} {
+		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
+	must(t, os.MkdirAll(filepath.Join(other, ".git"), 0o755))
+	must(t, os.WriteFile(filepath.Join(root, ".git"), nil, 0o644)) // of a linked worktree
+	for name, target := range map[string]string{
+		"hooks": "sub/.git/hooks", "file": ".git", "far": filepath.Join(other, ".git"), "new": "sub/.git/new/deep", "twice": "hooks", "out": "../../config",
+	} {
+		must(t, os.Symlink(target, filepath.Join(root, name)))
+	}
+	alias := filepath.Join(t.TempDir(), "alias")
+	must(t, os.Symlink(root, alias))
+	check := func(git bool, paths ...string) {
+		t.Helper()
+		for _, w := range []Where{{Cwd: root}, {Cwd: filepath.Join(root, "src"), Worktree: root}, {Cwd: alias, Worktree: alias}} {
+			for _, path := range paths {
+				if !filepath.IsAbs(path) {
+					path = filepath.Join(w.root(), path)
+				}
+				got := w.Locate(path)
+				if got.Git != git || (got.WritePlace() == event.PlaceGit) != git || got.Place == event.PlaceGit {
+					t.Errorf("root %s: %s (%s): %t, place %s, for a write %s", w.root(), path, got.Real, got.Git, got.Place, got.WritePlace())
+				}
+			}
+		}
+	}
+	check(true, ".git", ".git/config", ".GIT/hooks/x", ".Git", "sub/.git/hooks/pre-commit", "deep/er/.git", ".git./config", ".git /config", "GIT~1/config",
+		".g\u200cit/config", "hooks/x", "hooks", "file", "far/config", "new", "twice/x", "src/../.git", filepath.Join(other, ".git/config"), "out")
+	check(false, "src/a", ".gitignore", ".github/workflows/x", ".gitmodules", "git", "x.git/config", ".git2", "..git", "src/.gitattributes", "meta/hooks/x",
+		filepath.Join(other, "a"), "git~2")
+
+	must(t, os.Remove(filepath.Join(root, ".git")))
+	must(t, os.Symlink("meta", filepath.Join(root, ".git")))
+	check(true, "meta/hooks/x", "meta", ".git/hooks/x")
+	check(false, "src/a", "metal")
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

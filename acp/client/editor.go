@@ -14,7 +14,8 @@ type Editor struct {
 	Commands []schema.AvailableCommand
 	Usage    *schema.UsageUpdate
 	Title    string
-	Asked    int // requests for permission so far; no part of what is drawn
+	Asked    int    // requests for permission so far; no part of what is drawn
+	Reason   string // why the last of them asks; neither is this
 
 	byID map[string]*Item
 }

@@ -47,6 +47,13 @@ type question struct {
 	cancel  context.CancelFunc
 }
 
+// reasonOf is why a request for permission asks, as this agent says it.
+func reasonOf(meta json.RawMessage) string {
+	var m struct{ Zuno struct{ Reason string } }
+	_ = json.Unmarshal(meta, &m) // another agent says nothing
+	return m.Zuno.Reason
+}
+
 // receiver takes what the agent sends, in the order of the wire.
 type receiver struct{ c *Client }
 
@@ -85,7 +92,8 @@ func (r receiver) Request(ctx context.Context, req *wire.Request) {
 	c.mu.Lock()
 	policy := c.policy
 	c.asking[q] = struct{}{}
-	c.editor(ask.SessionID).Asked++
+	e := c.editor(ask.SessionID)
+	e.Asked, e.Reason = e.Asked+1, reasonOf(ask.Meta)
 	c.mu.Unlock()
 	c.signal()
 	req.Go(func() {

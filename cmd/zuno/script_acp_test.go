@@ -321,7 +321,10 @@ func stepWait(ctx context.Context, ts *testscript.TestScript, p *player, args []
 func stepAsked(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
 	n, err := strconv.Atoi(strings.Join(args, " "))
 	ts.Check(err)
-	return p.agent.Until(ctx, p.session, func(e *client.Editor) bool { return e.Asked >= n })
+	var reason string
+	err = p.agent.Until(ctx, p.session, func(e *client.Editor) bool { reason = e.Reason; return e.Asked >= n })
+	fmt.Fprintln(ts.Stdout(), reason)
+	return err
 }
 
 func stepShows(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 //	acp prompt TEXT                  send a prompt and wait; stdout has the stop reason, stderr the error; @FILE for a file's text
 //	acp send TEXT / acp answer       the same in two steps
 //	acp wait REGEXP                  until what the editor holds matches
-//	acp asked N                      until N questions came
+//	acp asked N                      until N questions came; stdout has the reason of the last
 //	acp shows REGEXP                 what the editor holds now
 //	acp draw FILE                    write it down, with ids counted and paths below $WORK
 //	acp cancel, close, list

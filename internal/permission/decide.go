@@ -49,6 +49,9 @@ func Key(tool string) string {
 // Decide says whether a call of tool runs. Of a call with several accesses the narrowest decision counts. A mode that
 // it does not know is treated as strict.
 //
+// What a call writes to .git asks even where a rule allows every edit, as git runs what is configured there; it takes a
+// rule that speaks of .git.
+//
 // Until commands are judged by their syntax tree, a command with operators or substitutions is never allowed by a
 // pattern, and asks where a narrower pattern could cover one of its parts.
 func Decide(p event.Policy, tool string, d event.Declaration, accesses []Access) Verdict {
@@ -87,7 +90,9 @@ func Decide(p event.Policy, tool string, d event.Declaration, accesses []Access)
 type call struct {
 	tool, key string
 	rules     []event.Rule
-	narrowed  bool // a project's rule speaks of an access, so that a lower layer cannot allow the call
+	narrowed  bool     // a project's rule speaks of an access, so that a lower layer cannot allow the call
+	asking    []string // names of the accesses that ask
+	git       bool     // one of them lies in .git, where a rule for the whole tool does not reach
 }
 
 // whole judges the call itself where its accesses do not: a call without any, or one whose declared effect no access
@@ -106,18 +111,25 @@ func (c *call) whole(d event.Declaration, accesses []Access) finding {
 	if effect {
 		standard = finding{byDefault: event.Ask, text: "default: " + c.key + " asks"}
 	}
-	return c.fold(standard, nil, false)
+	return c.fold(standard, nil, &Access{})
 }
 
 // access judges one access.
 func (c *call) access(a *Access) finding {
-	return c.fold(c.byDefault(a), newSubject(a.Name), a.Kind == event.AccessExecute)
+	f := c.fold(c.byDefault(a), newSubject(a.Name), a)
+	if f.action() == event.Ask {
+		c.asking = append(c.asking, a.Name)
+		c.git = c.git || a.Place == event.PlaceGit
+	}
+	return f
 }
 
 func (c *call) byDefault(a *Access) finding {
 	switch {
 	case a.Kind == event.AccessExecute:
 		return finding{byDefault: event.Ask, text: "default: " + c.key + " asks"}
+	case a.Place == event.PlaceGit && a.Kind == event.AccessWrite:
+		return finding{byDefault: event.Ask, text: "default: writing to .git asks, as git runs what is configured there"}
 	case a.Place == event.PlaceSecret:
 		return finding{byDefault: event.Ask, text: "default: secret files ask"}
 	case a.Place == event.PlaceOutside:
@@ -132,7 +144,8 @@ func (c *call) byDefault(a *Access) finding {
 
 // fold runs the rules over a default, in their order. A nil name is the call as a whole, which no pattern but `*`
 // covers.
-func (c *call) fold(standard finding, name *subject, command bool) finding {
+func (c *call) fold(standard finding, name *subject, a *Access) finding {
+	command := a.Kind == event.AccessExecute
 	compound := command && !plain(name.text)
 	decided, narrowed, doubt, waived := standard, (*event.Rule)(nil), (*event.Rule)(nil), (*event.Rule)(nil)
 	for i := range c.rules {
@@ -157,6 +170,11 @@ func (c *call) fold(standard finding, name *subject, command bool) finding {
 		case r.Action == NarrowAsk || r.Action == NarrowDeny:
 			narrowed = r
 		case !narrowing && compound && r.Pattern != "" && r.Pattern != "*":
+		case !narrowing && a.Place == event.PlaceGit && !speaksOfGit(r.Pattern, name.text):
+			if decided.action() != event.Allow {
+				decided = standard
+			}
+			narrowed, doubt = nil, nil
 		default:
 			decided, narrowed, doubt = finding{rule: r}, nil, nil
 		}
@@ -192,6 +210,12 @@ func reaches(pattern string, name *subject, further bool) bool {
 		return true
 	}
 	return further && pattern[0] != '/' && pattern[0] != '*' && name.match("*/"+pattern)
+}
+
+// speaksOfGit says that a pattern means what lies in .git: it has that name in it, or is the whole path. Who allows all
+// edits has not thought of the ones that git will run.
+func speaksOfGit(pattern, name string) bool {
+	return strings.Contains(strings.ToLower(pattern), ".git") || strings.ReplaceAll(pattern, `\`, "/") == name
 }
 
 // plain says that a command is one simple command at first sight: it holds nothing that could start another. A quoted

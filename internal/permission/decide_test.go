@@ -1,6 +1,7 @@
 package permission_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ var (
 	readOutside  = permission.Access{Kind: event.AccessRead, Place: event.PlaceOutside, Name: "/etc/hosts"}
 	writeOutside = permission.Access{Kind: event.AccessWrite, Place: event.PlaceOutside, Name: "/tmp/x"}
 	readSecret   = permission.Access{Kind: event.AccessRead, Place: event.PlaceSecret, Name: "/w/.env"}
+	writeGit     = permission.Access{Kind: event.AccessWrite, Place: event.PlaceGit, Name: "/w/.git/hooks/pre-commit"}
 	reads        = event.Declaration{Effect: event.ReadOnly}
 	writes       = event.Declaration{Effect: event.SideEffecting}
 )
@@ -208,6 +210,71 @@ func TestHeadlessDeniesWhatAsks(t *testing.T) {
 				t.Errorf("got %s: %s\nwant %s", got.Action, got.Reason, tt.want)
 			}
 		})
+	}
+}
+
+const gitAsks = "default: writing to .git asks, as git runs what is configured there"
+
+// Whoever writes to .git says what git runs next, so that no rule for edits at large lets it through in silence.
+//
+// spec: D121
+func TestWritingToGitAsks(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		mode  event.PermissionMode
+		rules []event.Rule
+		want  event.Action
+		rule  string
+	}{
+		{"standard", event.ModeStandard, nil, event.Ask, gitAsks},
+		{"no mode", "", nil, event.Ask, gitAsks},
+		{"strict", event.ModeStrict, nil, event.Ask, "mode strict: every side effect asks"},
+		{"full access", event.ModeAllowAll, nil, event.Allow, "mode allow_all"},
+		{"all edits", "", rules("edit||allow"), event.Ask, gitAsks},
+		{"all edits of all", "", rules("*|*|allow"), event.Ask, gitAsks},
+		{"all edits below a folder", "", rules("edit|/w/*|allow"), event.Ask, gitAsks},
+		{"what speaks of it", "", rules("edit|*/.git/hooks/*|allow"), event.Allow, `rule "edit" "*/.git/hooks/*": allow`},
+		{"the path itself", "", rules("edit|/w/.git/hooks/pre-commit|allow"), event.Allow, `rule "edit" "/w/.git/hooks/pre-commit": allow`},
+		{"all edits after what speaks of it", "", rules("edit|*/.git/*|allow", "edit||allow"), event.Allow, `rule "edit" "*/.git/*": allow`},
+		{"all edits after a denial", "", rules("edit||deny", "edit||allow"), event.Ask, gitAsks},
+		{"denied", "", rules("edit||allow", "edit|*/.git/*|deny"), event.Deny, `rule "edit" "*/.git/*": deny`},
+		{"denied with full access", event.ModeAllowAll, rules("edit|.git/*|deny"), event.Deny, `rule "edit" ".git/*": deny`},
+		{"a project narrows what speaks of it", "", rules("edit|*/.git/*|allow", "edit||narrow_ask"), event.Ask, `project rule "edit": ask`},
+		{"all edits above a project", "", rules("edit||narrow_deny", "edit||allow"), event.Ask, gitAsks},
+		{"the flag of a run", "", rules("edit||allow_asked"), event.Allow, "--allow edit"},
+	} {
+		for _, tool := range []string{"write", "apply_patch"} {
+			got := permission.Decide(event.Policy{Mode: tt.mode, Rules: tt.rules}, tool, writes, []permission.Access{writeGit, writeInside})
+			if got.Action != tt.want || got.Rule != tt.rule {
+				t.Errorf("%s, %s: %+v, want %s by %s", tt.name, tool, got, tt.want, tt.rule)
+			}
+		}
+	}
+}
+
+// The line that a headless run prints names what asks, and works, whatever asked.
+//
+// spec: D012
+func TestAdviceOnGitWorks(t *testing.T) {
+	odd := permission.Access{Kind: event.AccessWrite, Place: event.PlaceGit, Name: `/w/"odd" *?\name/config`}
+	for _, above := range [][]event.Rule{nil, rules("edit||ask"), rules("edit||narrow_ask"), rules("*||ask", "edit||allow")} {
+		accesses := []permission.Access{writeInside, writeGit, odd, writeOutside}
+		got := permission.Decide(event.Policy{Headless: true, Rules: above}, "apply_patch", writes, accesses)
+		at := strings.Index(got.Reason, `"edit": {`)
+		if got.Action != event.Deny || at < 0 {
+			t.Fatalf("%v: %+v", above, got)
+		}
+		var line map[string]event.Action
+		if err := json.NewDecoder(strings.NewReader(got.Reason[at+len(`"edit": `):])).Decode(&line); err != nil {
+			t.Fatalf("%v: %s: %v", above, got.Reason, err)
+		}
+		p := event.Policy{Headless: true, Rules: above}
+		for pattern, action := range line {
+			p.Rules = append(p.Rules, event.Rule{Tool: "edit", Pattern: pattern, Action: action})
+		}
+		if got := permission.Decide(p, "apply_patch", writes, accesses); got.Action != event.Allow {
+			t.Errorf("%v with %v: %+v", above, line, got)
+		}
 	}
 }
 

@@ -1,7 +1,9 @@
 package permission
 
 import (
+	"encoding/json"
 	"strconv"
+	"strings"
 
 	"zuno/journal/event"
 )
@@ -34,7 +36,16 @@ func (f finding) String() string {
 // layer above the one that asks: a project narrows what the global file allows, and the inline document comes last.
 func (c *call) unanswered(why string, strict bool, standard event.Action) string {
 	key := strconv.Quote(c.key)
-	line := `"permission": { "rules": { ` + key + `: "allow" } }`
+	allowed := `"allow"`
+	if c.git {
+		var each []string
+		for _, name := range c.asking {
+			text, _ := json.Marshal(name) // a string always encodes
+			each = append(each, string(text)+`: "allow"`)
+		}
+		allowed = "{ " + strings.Join(each, ", ") + " }"
+	}
+	line := `"permission": { "rules": { ` + key + `: ` + allowed + ` } }`
 	where := "the global zuno.json or ZUNO_CONFIG_CONTENT"
 	if c.narrowed {
 		where = "ZUNO_CONFIG_CONTENT"
@@ -42,7 +53,7 @@ func (c *call) unanswered(why string, strict bool, standard event.Action) string
 	flag := "; for this run alone: --allow " + c.key
 	if strict {
 		where, flag = "ZUNO_CONFIG_CONTENT", ""
-		line = `"permission": { "mode": "standard", "rules": { ` + key + `: "allow" } }`
+		line = `"permission": { "mode": "standard", "rules": { ` + key + `: ` + allowed + ` } }`
 		if standard == event.Allow {
 			line = `"permission": { "mode": "standard" }`
 		}

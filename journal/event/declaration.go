@@ -70,6 +70,9 @@ const (
 	PlaceOutside Place = "outside" // anywhere else
 	PlaceSecret  Place = "secret"
 	PlaceNone    Place = "none" // a command
+	// PlaceGit is what git keeps of a repository, wherever it lies: who writes there decides what git runs. Only of an
+	// access that writes.
+	PlaceGit Place = "git"
 )
 
 // Action is what a permission rule says.

@@ -57,7 +57,7 @@ func Verify(w tools.Where, target tools.Target) (tools.Target, *Failure) {
 	if target.Err != nil {
 		return now, Refuse(tools.ClassNotFound, "%s cannot be resolved: %v. Nothing was done. Check the path.", target.Named, target.Err)
 	}
-	if now.Err != nil || now.Real != target.Real || now.Place != target.Place {
+	if now.Err != nil || now.Real != target.Real || now.Place != target.Place || now.Git && !target.Git {
 		return now, FailureOf("resolve", target.Named, errChanged)
 	}
 	return now, nil

@@ -70,7 +70,7 @@ func prepareWrite(w tools.Where, args writeArgs, commit committer) (tools.Prepar
 		Title:    title(w, t.Named),
 		Kind:     "edit",
 		Paths:    []string{t.Named},
-		Accesses: access(event.AccessWrite, t, t.Place),
+		Accesses: access(event.AccessWrite, t, t.WritePlace()),
 		Run: func(ctx context.Context, env tools.Env) tools.Result {
 			return runWrite(ctx, env, w, t, []byte(args.Content), commit)
 		},

@@ -74,13 +74,13 @@ func prepare(w tools.Where, a args, d disk) (tools.Prepared, *tools.Blocked) {
 			return tools.Prepared{}, blocked
 		}
 		p.Paths = append(p.Paths, t.at.Named)
-		p.Accesses = append(p.Accesses, tools.Access{Kind: event.AccessWrite, Place: t.at.Place, Name: t.at.Real})
+		p.Accesses = append(p.Accesses, tools.Access{Kind: event.AccessWrite, Place: t.at.WritePlace(), Name: t.at.Real})
 		if s.to != "" {
 			if t.to, blocked = locate(w, s.to); blocked != nil {
 				return tools.Prepared{}, blocked
 			}
 			p.Paths = append(p.Paths, t.to.Named)
-			p.Accesses = append(p.Accesses, tools.Access{Kind: event.AccessWrite, Place: t.to.Place, Name: t.to.Real})
+			p.Accesses = append(p.Accesses, tools.Access{Kind: event.AccessWrite, Place: t.to.WritePlace(), Name: t.to.Real})
 		}
 		targets[i] = t
 	}
