@@ -198,7 +198,7 @@ type Error struct {
 	Status     int // HTTP
 	Code       string
 	RequestID  string
-	Reason     string // for people, free of secrets
+	Reason     string // for people, free of secrets; a whole sentence where there is no status and no code
 	RetryAfter time.Duration
 	// Kind is empty with providers that reach no network. Retryable says that the same request may succeed later, and
 	// Auth that the provider did not accept, or did not get, who asks.
@@ -218,8 +218,6 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("provider answered %d: %s", e.Status, e.Reason)
 	case e.Code != "":
 		return e.Code + ": " + e.Reason
-	case e.Kind != "":
-		return string(e.Kind) + ": " + e.Reason
 	}
 	return e.Reason
 }

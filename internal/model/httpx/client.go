@@ -138,25 +138,25 @@ func (x *exchange) send(payload any) error {
 		key = strings.TrimSpace(o.Key())
 	}
 	if key == "" && !o.Keyless && !o.authorizes() {
-		return &model.Error{Kind: model.KindNoKey, Auth: true, Reason: "no key: set " + t.KeyName + " or the provider's options.apiKey"}
+		return &model.Error{Kind: model.KindNoKey, Auth: true, Reason: "there is no key for this provider: set " + t.KeyName + ", or options.apiKey in zuno.json"}
 	}
 	data, err := encode(payload)
 	if err != nil {
-		return invalid("the request cannot be encoded: " + err.Error())
+		return invalid("nothing was sent, because the request cannot be encoded: " + err.Error())
 	}
 	ctx, cancel := context.WithCancelCause(x.caller)
 	x.cancel = cancel
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(data))
 	if err != nil {
-		return invalid("the request cannot be addressed")
+		return invalid("nothing was sent, because the baseURL cannot be used; correct options.baseURL")
 	}
 	x.headers(req.Header, key)
 	stop := x.after(o.HeaderTimeout, func() {
-		cancel(&expired{model.KindHeaderTimeout, "no answer began within " + o.HeaderTimeout.String()})
+		cancel(&expired{model.KindHeaderTimeout, "no answer of the provider began within " + o.HeaderTimeout.String() + "; options.headerTimeout sets how long it may take"})
 	})
 	if o.Timeout > 0 {
 		x.after(o.Timeout, func() {
-			cancel(&expired{model.KindTotalTimeout, "the answer was not complete within " + o.Timeout.String()})
+			cancel(&expired{model.KindTotalTimeout, "the answer was not complete within " + o.Timeout.String() + "; options.timeout sets how long it may take"})
 		})
 	}
 	resp, err := transport().RoundTrip(req)
@@ -166,7 +166,7 @@ func (x *exchange) send(payload any) error {
 	}
 	x.status, x.requestID = resp.StatusCode, x.clean(firstOf(resp.Header, "X-Request-Id", "Request-Id"), maxID)
 	x.body = newBody(resp, o.Clock, o.ChunkTimeout, func() {
-		cancel(&expired{model.KindIdleTimeout, "nothing came for " + o.ChunkTimeout.String()})
+		cancel(&expired{model.KindIdleTimeout, "nothing more of the answer came for " + o.ChunkTimeout.String() + "; options.chunkTimeout sets how long that may be"})
 	})
 	if resp.StatusCode != http.StatusOK {
 		return x.refused(resp)

@@ -61,7 +61,7 @@ func (x *exchange) connection(ctx context.Context, err error) error {
 	if errors.As(err, &outer) {
 		err = outer.Err // its text without the address
 	}
-	e := &model.Error{Kind: model.KindConnect, Reason: err.Error(), Retryable: true}
+	e := &model.Error{Kind: model.KindConnect, Retryable: true}
 	var (
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
@@ -72,12 +72,15 @@ func (x *exchange) connection(ctx context.Context, err error) error {
 	case errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &record), errors.As(err, &alert),
 		errors.Is(err, http.ErrSchemeMismatch), strings.Contains(err.Error(), "tls: "):
 		e.Kind, e.Retryable = model.KindTLS, false
+		e.Reason = "there is no secure connection to the provider: " + err.Error() + "; check its certificate, and options.baseURL"
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		e.Reason = "the connection was closed before an answer began"
 	default:
+		what := "the provider cannot be reached: "
 		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
-			e.Reason = "no connection in time: " + e.Reason
+			what = "the provider cannot be reached in time: "
 		}
+		e.Reason = what + err.Error() + "; check that it runs and that options.baseURL is right"
 	}
 	return e
 }

@@ -77,7 +77,7 @@ func (o *Options) Base(t *Target) string {
 func address(base, path string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("the baseURL is no http or https address") // the error of the parser would show it
+		return nil, errors.New("nothing was sent, because the baseURL is no http or https address; correct options.baseURL") // the error of the parser would show it
 	}
 	u.Fragment = ""
 	u.Path = strings.TrimRight(u.Path, "/") + path
