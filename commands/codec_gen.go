@@ -1231,6 +1231,15 @@ func (x *CutResponse) EncodeMsg(e *event.Encoder) {
 	if len(x.Calls) > 0 {
 		n++
 	}
+	if !x.Fault.IsZero() {
+		n++
+	}
+	if x.RetryAfterMS != 0 {
+		n++
+	}
+	if x.Final {
+		n++
+	}
 	if x.Entry != 0 {
 		n++
 	}
@@ -1268,6 +1277,18 @@ func (x *CutResponse) EncodeMsg(e *event.Encoder) {
 			x.Calls[i0].EncodeMsg(e)
 		}
 	}
+	if !x.Fault.IsZero() {
+		e.String("failure")
+		x.Fault.EncodeMsg(e)
+	}
+	if x.RetryAfterMS != 0 {
+		e.String("retry_after_ms")
+		e.Uint(x.RetryAfterMS)
+	}
+	if x.Final {
+		e.String("final")
+		e.Bool(x.Final)
+	}
 	if x.Entry != 0 {
 		e.String("entry")
 		e.Uint(x.Entry)
@@ -1302,6 +1323,12 @@ func (x *CutResponse) DecodeMsg(r *event.Reader) {
 				el0.DecodeMsg(r)
 				x.Calls = append(x.Calls, el0)
 			}
+		case "failure":
+			x.Fault.DecodeMsg(r)
+		case "retry_after_ms":
+			x.RetryAfterMS = r.Uint()
+		case "final":
+			x.Final = r.Bool()
 		case "entry":
 			x.Entry = r.Uint()
 		case "conditional":
@@ -1321,6 +1348,9 @@ func (x *CutResponse) IsZero() bool {
 		x.Detail.IsZero() &&
 		len(x.Parts) == 0 &&
 		len(x.Calls) == 0 &&
+		x.Fault.IsZero() &&
+		x.RetryAfterMS == 0 &&
+		!x.Final &&
 		x.Entry == 0 &&
 		!x.Conditional
 }

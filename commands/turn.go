@@ -58,6 +58,10 @@ type CutResponse struct {
 	Detail  event.Text      `msgpack:"detail"`
 	Parts   []Part          `msgpack:"parts"`
 	Calls   []event.CutCall `msgpack:"calls"`
+	// Fault is what the provider said, where it said anything. Its reason is Detail.
+	Fault        event.Failure `msgpack:"failure"`
+	RetryAfterMS uint64        `msgpack:"retry_after_ms"`
+	Final        bool          `msgpack:"final"` // another attempt would fare no better
 
 	Entry       uint64 `msgpack:"entry"`
 	Conditional bool   `msgpack:"conditional"`
@@ -208,14 +212,14 @@ func cutResponse(v *projections.View, c *CutResponse, at Stamp) Decision {
 		return Decision{Refusal: refused}
 	}
 	out, _ := lastParts(r, c.Parts)
-	out = append(out, &event.ResponseCut{Request: r.ID, Attempt: r.Attempt, Reason: c.Reason, Detail: c.Detail, Calls: c.Calls, Entry: c.Entry, Conditional: c.Conditional})
+	out = append(out, &event.ResponseCut{Request: r.ID, Attempt: r.Attempt, Reason: c.Reason, Detail: c.Detail, Calls: c.Calls, Fault: c.Fault, Entry: c.Entry, Conditional: c.Conditional})
 	if t.Cancelling {
 		return Decision{Events: append(out, endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)}
 	}
-	if again := retry(v, r, 0, at); again != nil && c.Reason == event.CutStream {
+	if again := retry(v, r, c.RetryAfterMS, at); again != nil && c.Reason == event.CutStream && !c.Final {
 		return Decision{Events: append(out, again)}
 	}
-	fault := event.Failure{Code: "response_cut", Reason: c.Detail}
+	fault := projections.CutFault(c.Fault, c.Detail)
 	return Decision{Events: append(out, endTurn(s, t, "failed", "", fault)...)}
 }
 

@@ -1,6 +1,8 @@
 package projections
 
 import (
+	"cmp"
+
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections/lifecycle"
@@ -164,7 +166,7 @@ var turnFolds = folds{
 		if err != nil {
 			return err
 		}
-		r.Open, r.Fault = false, event.Failure{Code: "response_cut", Reason: e.Detail}
+		r.Open, r.Fault = false, CutFault(e.Fault, e.Detail)
 		s.Transcript.cut(r.Started)
 		if e.Reason != event.CutInterrupted || r.Parts > 0 {
 			s.Script.answered(e.Entry, e.Conditional)
@@ -197,6 +199,12 @@ var turnFolds = folds{
 		t.Backoff.Due = true
 		return nil
 	}),
+}
+
+// CutFault is the failure that a cut is, with what the provider said of it.
+func CutFault(said event.Failure, detail event.Text) event.Failure {
+	said.Code, said.Reason = cmp.Or(said.Code, "response_cut"), detail
+	return said
 }
 
 // Script is the scripted model's place in its script: how many responses and errors the session has had, and which

@@ -66,7 +66,7 @@ func (s *Session) performRequest(e *effect) {
 			Entry: shown.entry, Conditional: shown.conditional,
 		})
 	default:
-		s.reportFailure(e, o.Commit, started, parts, shown.cards, err)
+		s.reportFailure(e, o.Commit, shown, parts, err)
 	}
 }
 
@@ -120,12 +120,15 @@ func (s *Session) contextResolved(r *request) {
 	}
 }
 
-func (s *Session) reportFailure(e *effect, cause uint64, r *event.RequestStarted, parts []commands.Part, cards []event.CutCall, err error) {
+// reportFailure closes an attempt whose stream is over; parts are those that are not recorded yet.
+func (s *Session) reportFailure(e *effect, cause uint64, shown *stream, parts []commands.Part, err error) {
+	r, cards := shown.request, shown.cards
 	var cut *model.Cut
 	if errors.As(err, &cut) {
 		_ = s.report(e, "cut", cause, &commands.CutResponse{
 			Request: r.ID, Attempt: r.Attempt, Reason: event.CutStream,
-			Detail: event.NewText(cut.Reason), Parts: parts, Calls: cards, Entry: cut.Entry, Conditional: cut.Conditional,
+			Detail: event.NewText(cut.Reason), Fault: event.Failure{RequestID: cut.RequestID},
+			Parts: parts, Calls: cards, Entry: cut.Entry, Conditional: cut.Conditional,
 		})
 		return
 	}
@@ -133,14 +136,17 @@ func (s *Session) reportFailure(e *effect, cause uint64, r *event.RequestStarted
 	if !errors.As(err, &failure) {
 		failure = &model.Error{Code: "provider", Reason: err.Error()}
 	}
-	if len(parts) > 0 || len(cards) > 0 { // something was shown: the attempt is closed as a cut that says why
+	f := failed(r, failure)
+	if len(parts) > 0 || len(cards) > 0 || shown.parts > 0 { // something was shown: the attempt is closed as a cut that says why
 		_ = s.report(e, "cut", cause, &commands.CutResponse{
 			Request: r.ID, Attempt: r.Attempt, Reason: event.CutStream,
-			Detail: event.NewText(failure.Error()), Parts: parts, Calls: cards, Entry: failure.Entry, Conditional: failure.Conditional,
+			Detail: f.Fault.Reason, Fault: event.Failure{Code: f.Fault.Code, Status: f.Fault.Status, RequestID: f.Fault.RequestID},
+			RetryAfterMS: f.RetryAfterMS, Final: !f.Retryable,
+			Parts: parts, Calls: cards, Entry: f.Entry, Conditional: f.Conditional,
 		})
 		return
 	}
-	_ = s.report(e, "fail", cause, failed(r, failure))
+	_ = s.report(e, "fail", cause, f)
 }
 
 func failed(r *event.RequestStarted, f *model.Error) *commands.FailRequest {

@@ -2742,6 +2742,9 @@ func (x *ResponseCut) EncodeMsg(e *Encoder) {
 	if len(x.Calls) > 0 {
 		n++
 	}
+	if !x.Fault.IsZero() {
+		n++
+	}
 	if x.Entry != 0 {
 		n++
 	}
@@ -2772,6 +2775,10 @@ func (x *ResponseCut) EncodeMsg(e *Encoder) {
 			x.Calls[i0].EncodeMsg(e)
 		}
 	}
+	if !x.Fault.IsZero() {
+		e.String("failure")
+		x.Fault.EncodeMsg(e)
+	}
 	if x.Entry != 0 {
 		e.String("entry")
 		e.Uint(x.Entry)
@@ -2800,6 +2807,8 @@ func (x *ResponseCut) DecodeMsg(r *Reader) {
 				el0.DecodeMsg(r)
 				x.Calls = append(x.Calls, el0)
 			}
+		case "failure":
+			x.Fault.DecodeMsg(r)
 		case "entry":
 			x.Entry = r.Uint()
 		case "conditional":
@@ -2818,6 +2827,7 @@ func (x *ResponseCut) IsZero() bool {
 		x.Reason == "" &&
 		x.Detail.IsZero() &&
 		len(x.Calls) == 0 &&
+		x.Fault.IsZero() &&
 		x.Entry == 0 &&
 		!x.Conditional
 }

@@ -108,6 +108,8 @@ type ResponseCut struct {
 	Reason  CutReason `msgpack:"reason" json:"reason"`
 	Detail  Text      `msgpack:"detail" json:"detail"`
 	Calls   []CutCall `msgpack:"calls" json:"calls,omitempty"`
+	// Fault is what the provider said of it, where it did. Its reason is Detail.
+	Fault Failure `msgpack:"failure" json:"failure,omitzero"`
 	// Entry and Conditional are as in ResponseCompleted.
 	Entry       uint64 `msgpack:"entry" json:"entry,omitempty"`
 	Conditional bool   `msgpack:"conditional" json:"conditional,omitempty"`
