@@ -63,11 +63,12 @@ const maxTotal = 256 << 20
 func newPlan(ctx context.Context, env tools.Env, w tools.Where, targets []target) (*plan, *files.Failure) {
 	p := &plan{operation: digestOf(targets), dirs: &folders{open: map[string]*folder{}}, seen: map[string][32]byte{}}
 	for _, t := range targets {
+		c := p.section(ctx, env, w, t)
 		if ctx.Err() != nil {
 			p.dirs.close()
 			return nil, files.Refuse(tools.ClassCancelled, "Cancelled before anything was changed.")
 		}
-		if c := p.section(env, w, t); c != nil {
+		if c != nil {
 			p.conflicts = append(p.conflicts, c)
 		}
 	}
@@ -88,7 +89,7 @@ func digestOf(targets []target) [32]byte {
 	return sha256.Sum256([]byte(render(sections)))
 }
 
-func (p *plan) section(env tools.Env, w tools.Where, t target) *conflict {
+func (p *plan) section(ctx context.Context, env tools.Env, w tools.Where, t target) *conflict {
 	if t.kind == add {
 		return p.add(env, w, t)
 	}
@@ -97,7 +98,7 @@ func (p *plan) section(env tools.Env, w tools.Where, t target) *conflict {
 		return c
 	}
 	if t.kind == remove {
-		p.changes = append(p.changes, &change{path: t.at, was: was, removed: len(newDocument(string(was.content)).lines)})
+		p.changes = append(p.changes, &change{path: t.at, was: was, removed: linesOf(was.content)})
 		return nil
 	}
 	there := was
@@ -106,7 +107,7 @@ func (p *plan) section(env tools.Env, w tools.Where, t target) *conflict {
 			return c
 		}
 	}
-	content, wrong := apply(string(was.content), t.hunks)
+	content, wrong := apply(ctx, string(was.content), t.hunks)
 	if wrong != nil {
 		return mismatched(t.at, was, wrong)
 	}
@@ -123,6 +124,11 @@ func (p *plan) section(env tools.Env, w tools.Where, t target) *conflict {
 	result.path, result.was, result.from = t.to, there, t.at.Named
 	p.changes = append(p.changes, result, &change{path: t.at, was: was, moved: t.to.Named})
 	return nil
+}
+
+func linesOf(content []byte) int {
+	d := newDocument(string(content))
+	return d.len()
 }
 
 // add wants nothing to be there. A file that was read is not replaced either: that is what write is for.
