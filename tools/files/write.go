@@ -343,6 +343,32 @@ func unchanged(dir int, base string, old *unix.Stat_t) error {
 	return nil
 }
 
+// MayReplace tells what would keep a file that was examined from being replaced or removed, as far as it can be known
+// before: the rights of its folder, a folder that everyone writes to and only owners take from, what the file system or
+// a mount holds fast.
+func MayReplace(dir int, base string, old *unix.Stat_t) error {
+	if err := unix.Faccessat(dir, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		return err
+	}
+	var folder unix.Stat_t
+	if err := unix.Fstat(dir, &folder); err != nil {
+		return err
+	}
+	if me := unix.Geteuid(); folder.Mode&unix.S_ISVTX != 0 && me != 0 && int(old.Uid) != me && int(folder.Uid) != me {
+		return unix.EPERM
+	}
+	return heldFast(dir, base)
+}
+
+// Relinked makes up for what a change to another name of the same file does to this one: its time of change is another,
+// while its content is not.
+func Relinked(dir int, base string, old *unix.Stat_t) {
+	var st unix.Stat_t
+	if unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Dev == old.Dev && st.Ino == old.Ino && st.Size == old.Size && st.Mtim == old.Mtim {
+		old.Ctim = st.Ctim
+	}
+}
+
 // SyncFolder makes a rename durable.
 func SyncFolder(dir int) error {
 	fd, err := openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)

@@ -33,6 +33,14 @@ type session struct {
 
 func newSession(t testing.TB) *session { return sessionOn(t, realDisk) }
 
+// on is the same session with another disk.
+func (s *session) on(d disk) *session {
+	s.registry = tools.NewRegistry()
+	register(s.registry, d)
+	files.Register(s.registry)
+	return s
+}
+
 func sessionOn(t testing.TB, d disk) *session {
 	s := &session{t: t, registry: tools.NewRegistry(), where: tools.Where{Cwd: t.TempDir()}, receipts: map[string][32]byte{}, operations: map[tools.Operation]bool{}}
 	register(s.registry, d)

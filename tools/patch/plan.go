@@ -72,7 +72,28 @@ func newPlan(ctx context.Context, env tools.Env, w tools.Where, targets []target
 			p.conflicts = append(p.conflicts, c)
 		}
 	}
+	if len(p.conflicts) == 0 {
+		p.conflicts = p.twice()
+	}
 	return p, nil
+}
+
+// twice finds files that two paths lead to though they are not two names of it: where the file system does not tell cases
+// apart, or a folder is mounted in two places. (Two names, hard links, become two files when they are changed.)
+func (p *plan) twice() (conflicts []*conflict) {
+	first := map[inode]*change{}
+	for _, c := range p.changes {
+		if !c.was.exists || c.was.stat.Nlink > 1 {
+			continue
+		}
+		if other := first[inodeOf(&c.was.stat)]; other != nil {
+			conflicts = append(conflicts, newConflict(tools.ClassInvalidArguments, c.path, c.was,
+				c.path.Named+" and "+other.path.Named+" are the same file.", "Put all that shall become of it into one section."))
+			continue
+		}
+		first[inodeOf(&c.was.stat)] = c
+	}
+	return conflicts
 }
 
 // digestOf identifies what is asked for: the same patch on the same files is the same operation, however its marks are

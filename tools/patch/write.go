@@ -83,18 +83,23 @@ func (p *plan) write(ctx context.Context, d disk) tools.Result {
 	if f != nil {
 		return p.giveUp(staged, f)
 	}
+	touched := map[inode]bool{}
 	for i := range staged {
 		s := &staged[i]
+		was := &s.change.was
+		if was.exists && touched[inodeOf(&was.stat)] {
+			files.Relinked(s.dir.fd, s.base, &was.stat)
+		}
 		err := s.put(d)
 		switch {
 		case err != nil && i == 0:
 			return p.giveUp(staged, unplaced(s.change, err))
 		case err != nil:
-			r := p.uncertain(s.change.path.Named, err)
 			discard(staged)
-			return r
+			return p.uncertain(s.change.path.Named, err)
 		}
 		s.staged = nil
+		touched[inodeOf(&was.stat)] = was.exists
 	}
 	done := map[*folder]bool{}
 	for _, s := range staged {
@@ -119,7 +124,10 @@ func (p *plan) stage(ctx context.Context, d disk) (staged []placement, f *files.
 		}
 		s := placement{change: c, base: filepath.Base(c.path.Real)}
 		var err error
-		if s.dir, err = p.dirs.get(c.path.Real, c.stays); err == nil && c.stays {
+		if s.dir, err = p.dirs.get(c.path.Real, c.stays); err == nil && c.was.exists {
+			err = files.MayReplace(s.dir.fd, s.base, &c.was.stat)
+		}
+		if err == nil && c.stays {
 			s.staged, err = d.stage(s.dir.fd, c.content, c.like)
 		}
 		if err != nil {
@@ -173,6 +181,11 @@ type placement struct {
 	staged *files.Staged // nil where nothing is, or no longer
 }
 
+// inode is a file, whatever its names are.
+type inode struct{ device, number uint64 }
+
+func inodeOf(st *unix.Stat_t) inode { return inode{device: uint64(st.Dev), number: st.Ino} }
+
 // maxOpen bounds the descriptors that staged files hold.
 const maxOpen = 128
 
@@ -216,6 +229,7 @@ func unplaced(c *change, err error) *files.Failure {
 
 // uncertain is a break after the first change. What it names was looked at, not concluded.
 func (p *plan) uncertain(where string, err error) tools.Result {
+	files.Unmake(p.dirs.made) // those that nothing has come into
 	var text strings.Builder
 	fmt.Fprintf(&text, "Uncertain: the patch broke off at %s (%v) after files were changed. It must not be sent again as it is.\n", where, err)
 	seen := p.observed()
