@@ -34,6 +34,7 @@ func newDecoder(emit func(model.Chunk) error) *decoder {
 
 type streamEvent struct {
 	Type    string `json:"type"`
+	Object  string `json:"object"`
 	Index   int    `json:"index"`
 	Message *struct {
 		Usage *usage `json:"usage"`
@@ -102,9 +103,9 @@ func (d *decoder) Event(kind string, data []byte) (over bool, err error) {
 		return true, nil
 	case "error":
 		return true, httpx.Fault(data)
-	case "":
-		if err := httpx.Inside(data); err != nil {
-			return true, err
+	default:
+		if e.Type == "" || e.Object == "error" {
+			return false, httpx.Inside(data)
 		}
 	}
 	return false, nil
@@ -168,6 +169,9 @@ func (d *decoder) count(u *usage) {
 }
 
 func (d *decoder) begin(e *streamEvent) error {
+	if err := d.close(e.Index); err != nil { // one that was not ended before another took its place
+		return err
+	}
 	b := &open{call: -1}
 	d.blocks[e.Index] = b
 	if len(d.blocks) > maxBlocks {
@@ -207,7 +211,11 @@ func (d *decoder) delta(e *streamEvent) error {
 	case "thinking_delta":
 		return d.Reasoning(e.Delta.Thinking)
 	case "input_json_delta":
-		if b := d.blocks[e.Index]; b != nil && b.call >= 0 {
+		b := d.blocks[e.Index]
+		if b == nil && d.Calls() > 0 { // one of them would run without its arguments
+			return &model.Cut{Reason: "the stream holds arguments of a call that never began", Retryable: true}
+		}
+		if b != nil && b.call >= 0 {
 			return d.Args(b.call, e.Delta.JSON)
 		}
 	}

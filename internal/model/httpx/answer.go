@@ -122,8 +122,15 @@ func (a *Answer) IDOf(i int) string { return a.calls[i].id }
 // ToolOf is the name of a call, empty while unknown.
 func (a *Answer) ToolOf(i int) string { return a.calls[i].tool }
 
-// Complete says that a call's arguments are a whole JSON value.
-func (a *Answer) Complete(i int) bool { return json.Valid([]byte(a.calls[i].args.String())) }
+// Complete says that a call's arguments are a whole JSON value. It is asked with each piece, so it looks at all of them only
+// where they may be.
+func (a *Answer) Complete(i int) bool {
+	args := strings.TrimRight(a.calls[i].args.String(), " \t\r\n")
+	if strings.HasPrefix(args, "{") && !strings.HasSuffix(args, "}") {
+		return false
+	}
+	return json.Valid([]byte(args))
+}
 
 // HasArgs says that some of a call's arguments came.
 func (a *Answer) HasArgs(i int) bool { return a.calls[i].args.Len() > 0 }
@@ -200,7 +207,14 @@ func Malformed(data []byte, err error) error {
 	if reported := Inside(data); reported != nil {
 		return reported
 	}
-	return &model.Cut{Reason: "the stream holds an event that cannot be read: " + err.Error(), Retryable: true}
+	why := err.Error()
+	if odd := (*json.UnmarshalTypeError)(nil); errors.As(err, &odd) { // whose text names our types
+		why = "it is " + odd.Value
+		if odd.Field != "" {
+			why = "its field " + odd.Field + " is " + odd.Value
+		}
+	}
+	return &model.Cut{Reason: "the stream holds an event that cannot be read: " + why, Retryable: true}
 }
 
 // Count is a number of tokens; what is no whole number from zero on is unknown.

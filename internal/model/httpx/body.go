@@ -75,6 +75,12 @@ func (b *body) first() (byte, error) {
 	}
 }
 
+// beginning is what is there already of what is to be read, bounded.
+func (b *body) beginning() string {
+	p, _ := b.r.Peek(min(b.r.Buffered(), 512))
+	return string(p)
+}
+
 func (b *body) mark(reading bool) {
 	now := b.clock.Now()
 	b.mu.Lock()

@@ -109,6 +109,7 @@ type exchange struct {
 	secrets   []string
 	requestID string
 	status    int
+	count     int  // of the events so far
 	done      bool // properly: the connection may serve again
 }
 
@@ -168,8 +169,12 @@ func (x *exchange) send(payload any) error {
 	x.body = newBody(resp, o.Clock, o.ChunkTimeout, func() {
 		cancel(&expired{model.KindIdleTimeout, "nothing more of the answer came for " + o.ChunkTimeout.String() + "; options.chunkTimeout sets how long that may be"})
 	})
-	if resp.StatusCode != http.StatusOK {
-		return x.refused(resp)
+	packed := compression(resp.Header)
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return x.refused(resp, packed)
+	case packed != "":
+		return &model.Error{Kind: model.KindContent, Status: http.StatusOK, Reason: "the answer is compressed with " + packed + ", which was not asked for"}
 	}
 	return nil
 }
@@ -222,7 +227,21 @@ func (x *exchange) read(d Decoder) error {
 	case first == '{' || first == '[':
 		return x.document(d)
 	}
-	return x.events(x.body, d)
+	begins := x.body.beginning()
+	if err := x.events(x.body, d); err != nil || x.count > 0 || isStream(begins) {
+		return err
+	}
+	return &model.Error{Kind: model.KindContent, Status: http.StatusOK, Retryable: true, Reason: "the answer is no stream of events: " + begins}
+}
+
+// isStream says that a text is the beginning of a stream of events, or may be one that is cut in its first word.
+func isStream(s string) bool {
+	for _, field := range [...]string{"data", "event", "id", "retry", ":"} {
+		if strings.HasPrefix(s, field) || strings.HasPrefix(field, s) {
+			return true
+		}
+	}
+	return false
 }
 
 func (x *exchange) events(r io.Reader, d Decoder) error {
@@ -235,15 +254,29 @@ func (x *exchange) events(r io.Reader, d Decoder) error {
 		case err != nil:
 			return x.broken(err)
 		}
+		x.count++
+		before := d.Finished()
+		if e.Type == "error" { // on any surface, whatever it holds
+			if before {
+				return nil
+			}
+			return Fault(e.Bytes())
+		}
 		over, err := d.Event(e.Type, e.Bytes())
 		if over || err != nil {
 			return err
 		}
-		if x.body != nil && d.Finished() {
-			x.body.hurry(after)
+		if x.body != nil && !before && d.Finished() {
+			x.shortly()
 		}
 	}
 	return nil
+}
+
+// shortly bounds what is still read: it is no part of the answer, and may drip.
+func (x *exchange) shortly() {
+	x.body.hurry(after)
+	x.after(after, func() { x.cancel(&expired{model.KindIdleTimeout, "nothing more of the answer came"}) })
 }
 
 // broken types the end of a stream by its reader.

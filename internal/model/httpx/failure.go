@@ -86,7 +86,7 @@ func (x *exchange) connection(ctx context.Context, err error) error {
 }
 
 // refused types an answer with a status other than success.
-func (x *exchange) refused(resp *http.Response) error {
+func (x *exchange) refused(resp *http.Response, packed string) error {
 	e := &model.Error{Kind: model.KindStatus, Status: resp.StatusCode, Retryable: retryable(resp.StatusCode)}
 	e.Auth = e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 	if e.Status >= 300 && e.Status < 400 {
@@ -100,6 +100,11 @@ func (x *exchange) refused(resp *http.Response) error {
 	if e.Retryable {
 		e.RetryAfter = retryAfter(resp.Header, x.c.options.Clock)
 	}
+	if packed != "" {
+		e.Reason = strings.ToLower(http.StatusText(e.Status)) + " (its text is compressed with " + packed + ", which was not asked for)"
+		return e
+	}
+	x.shortly()
 	data, _ := x.body.all(MaxErrorBody) // of one that breaks off, what came is still worth showing
 	if isPage(data) {
 		e.Kind, e.Reason = model.KindHTML, page(data)
@@ -114,6 +119,17 @@ func (x *exchange) refused(resp *http.Response) error {
 		e.Retryable = false
 	}
 	return e
+}
+
+// compression names what an answer is compressed with, or is empty. Other words in that header are a server's mistake.
+func compression(h http.Header) string {
+	for _, word := range strings.Split(h.Get("Content-Encoding"), ",") {
+		switch word = strings.ToLower(strings.TrimSpace(word)); word {
+		case "gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress":
+			return word
+		}
+	}
+	return ""
 }
 
 // retryable says which statuses are worth a further attempt.
@@ -146,10 +162,8 @@ func (x *exchange) document(d Decoder) error {
 }
 
 func (x *exchange) page() error {
-	data, err := x.body.all(MaxErrorBody)
-	if cause := context.Cause(x.body.ctx); err != nil && cause != nil {
-		return cause
-	}
+	x.shortly()
+	data, _ := x.body.all(MaxErrorBody)
 	return &model.Error{Kind: model.KindHTML, Status: http.StatusOK, Reason: page(data)}
 }
 
@@ -227,14 +241,14 @@ func word(raw json.RawMessage) string {
 // Inside finds an error in a document or an event of a successful answer. It is nil where there is none.
 func Inside(data []byte) error {
 	var b struct {
-		Error json.RawMessage `json:"error"`
-		Type  json.RawMessage `json:"type"`
+		Error  json.RawMessage `json:"error"`
+		Type   json.RawMessage `json:"type"`
+		Object json.RawMessage `json:"object"`
 	}
 	if json.Unmarshal(data, &b) != nil {
 		return nil
 	}
-	kind := word(b.Type)
-	if (len(b.Error) == 0 || string(b.Error) == "null") && kind != "error" {
+	if (len(b.Error) == 0 || string(b.Error) == "null") && word(b.Type) != "error" && word(b.Object) != "error" {
 		return nil
 	}
 	return Fault(data)

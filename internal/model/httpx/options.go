@@ -27,7 +27,8 @@ const (
 	DefaultChunkTimeout  = 120 * time.Second
 )
 
-// after is how long an answer that has its finish marker may still bring something, such as its usage.
+// after is how long an answer that has its finish marker may still bring something, such as its usage, and how long the text of an
+// error may take.
 const after = 5 * time.Second
 
 // Clock is the time of a connection. It is the machine's even where a session's is a test's: a jump must not end a wait for a

@@ -46,6 +46,18 @@ var patterns = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}|\bsk-[A-Za-z0-9_-]{12,}`)
 })
 
+// withoutBeginning hides the beginning of a secret at the end of a text: what came of a body may end in the middle of one.
+func (x *exchange) withoutBeginning(s string) string {
+	for _, secret := range x.secrets {
+		for n := len(secret) - 1; n >= shortest; n-- {
+			if rest, ok := strings.CutSuffix(s, secret[:n]); ok {
+				return rest + hidden
+			}
+		}
+	}
+	return s
+}
+
 // clean makes a text from outside fit for an error: one line, no secret, bounded.
 func (x *exchange) clean(s string, most int) string {
 	if len(s) > 4*MaxErrorBody {
@@ -64,7 +76,7 @@ func (x *exchange) clean(s string, most int) string {
 	for _, secret := range x.secrets {
 		s = strings.ReplaceAll(s, secret, hidden)
 	}
-	s = strings.TrimSpace(patterns().ReplaceAllString(s, hidden))
+	s = x.withoutBeginning(strings.TrimSpace(patterns().ReplaceAllString(s, hidden)))
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most-len("…")], "") + "…"
 	}

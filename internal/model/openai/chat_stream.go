@@ -170,6 +170,9 @@ func (d *chatDecoder) chunk(c *chatChunk, data []byte) error {
 	if len(c.Error) > 0 && string(c.Error) != "null" && !d.Finished() {
 		return httpx.Fault(data)
 	}
+	if len(c.Choices) == 0 && c.Usage == nil && !d.Finished() {
+		return httpx.Inside(data)
+	}
 	if c.Usage != nil {
 		d.Usage = c.Usage.counts()
 	}

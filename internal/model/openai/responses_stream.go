@@ -13,7 +13,8 @@ import (
 type responsesDecoder struct {
 	*httpx.Answer
 	calls   map[int]int     // output index → call
-	said    map[[2]int]bool // output and content index whose text came in pieces
+	said    map[[2]int]bool // output and content index whose text came
+	items   bool            // a text came with its whole item
 	refused bool
 	slow    bool // without [responsesDecoder.quick]
 }
@@ -24,6 +25,7 @@ func newResponsesDecoder(emit func(model.Chunk) error) *responsesDecoder {
 
 type responsesEvent struct {
 	Type         string          `json:"type"`
+	Object       string          `json:"object"`
 	OutputIndex  int             `json:"output_index"`
 	ContentIndex int             `json:"content_index"`
 	SummaryIndex int             `json:"summary_index"`
@@ -41,9 +43,12 @@ type responsesItem struct {
 	CallID    string `json:"call_id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
+	// Content is read only where nothing else brought it: an odd one must not cost the answer.
+	Content json.RawMessage `json:"content"`
 }
 
 type responsesEnd struct {
+	Output     json.RawMessage `json:"output"`
 	Status     string          `json:"status"`
 	Error      json.RawMessage `json:"error"`
 	Incomplete *struct {
@@ -115,9 +120,9 @@ func (d *responsesDecoder) Event(kind string, data []byte) (over bool, err error
 		return true, failure(e.Response, data)
 	case "error":
 		return true, httpx.Fault(data)
-	case "":
-		if err := httpx.Inside(data); err != nil {
-			return true, err
+	default:
+		if e.Type == "" || e.Object == "error" {
+			return false, httpx.Inside(data)
 		}
 	}
 	return false, nil
@@ -180,8 +185,16 @@ func (d *responsesDecoder) call(e *responsesEvent) (int, error) {
 }
 
 func (d *responsesDecoder) item(e *responsesEvent) error {
-	if e.Item == nil || e.Item.Type != "function_call" {
+	switch {
+	case e.Item == nil:
 		return nil
+	case e.Item.Type == "message" && e.Type == "response.output_item.done":
+		return d.message(e.Item)
+	case e.Item.Type != "function_call":
+		return nil
+	}
+	if i, ok := d.calls[e.OutputIndex]; ok && d.another(i, e) {
+		delete(d.calls, e.OutputIndex)
 	}
 	i, err := d.call(e)
 	if err != nil {
@@ -193,12 +206,69 @@ func (d *responsesDecoder) item(e *responsesEvent) error {
 	return d.Args(i, e.Item.Arguments)
 }
 
+// another says that an item is not the call that is known at its place, as with servers that number every call 0.
+func (d *responsesDecoder) another(i int, e *responsesEvent) bool {
+	id := d.IDOf(i)
+	return id != "" && e.Item.CallID != "" && (id != e.Item.CallID || e.Type == "response.output_item.added" && d.HasArgs(i))
+}
+
+// message passes the words of a whole item on, unless words came in pieces: then these are the same.
+func (d *responsesDecoder) message(item *responsesItem) error {
+	if len(d.said) > 0 {
+		return nil
+	}
+	var content []struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	}
+	if json.Unmarshal(item.Content, &content) != nil {
+		return nil
+	}
+	for _, part := range content {
+		text := part.Text
+		if part.Type == "refusal" {
+			d.refused, text = true, part.Refusal
+		}
+		d.items = d.items || text != ""
+		if err := d.Text(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// output takes what nothing but the last event told: some proxies leave no other.
+func (d *responsesDecoder) output(data json.RawMessage) error {
+	words, calls := len(d.said) == 0 && !d.items, d.Calls() == 0
+	var items []responsesItem
+	if !words && !calls || json.Unmarshal(data, &items) != nil {
+		return nil
+	}
+	for at := range items {
+		var err error
+		switch item := &items[at]; {
+		case item.Type == "message" && words:
+			err = d.message(item)
+		case item.Type == "function_call" && calls:
+			err = d.item(&responsesEvent{Type: "response.output_item.done", OutputIndex: at, Item: item})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (d *responsesDecoder) end(data json.RawMessage) error {
 	var r responsesEnd
 	if len(data) > 0 {
 		if err := json.Unmarshal(data, &r); err != nil {
 			return httpx.Malformed(data, err)
 		}
+	}
+	if err := d.output(r.Output); err != nil {
+		return err
 	}
 	if u := r.Usage; u != nil {
 		d.Usage = model.Usage{Input: u.Input.Tokens, Output: u.Output.Tokens}
