@@ -712,6 +712,9 @@ func (x *AdmitInput) EncodeMsg(e *event.Encoder) {
 	if !x.Title.IsZero() {
 		n++
 	}
+	if x.Control != nil {
+		n++
+	}
 	e.Map(n)
 	if x.Client != "" {
 		e.String("client")
@@ -732,6 +735,10 @@ func (x *AdmitInput) EncodeMsg(e *event.Encoder) {
 		e.String("title")
 		e.Text(x.Title)
 	}
+	if x.Control != nil {
+		e.String("control")
+		(*x.Control).EncodeMsg(e)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -750,6 +757,12 @@ func (x *AdmitInput) DecodeMsg(r *event.Reader) {
 			}
 		case "title":
 			x.Title = r.Text()
+		case "control":
+			{
+				var p0 event.Control
+				p0.DecodeMsg(r)
+				x.Control = &p0
+			}
 		default:
 			r.Skip()
 		}
@@ -762,7 +775,241 @@ func (x *AdmitInput) IsZero() bool {
 		x.Client == "" &&
 		x.Delivery == "" &&
 		len(x.Blocks) == 0 &&
-		x.Title.IsZero()
+		x.Title.IsZero() &&
+		x.Control == nil
+}
+
+// EncodeMsg writes x.
+func (x *SteerInput) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Client != "" {
+		n++
+	}
+	if x.Turn != "" {
+		n++
+	}
+	if len(x.Blocks) > 0 {
+		n++
+	}
+	e.Map(n)
+	if x.Client != "" {
+		e.String("client")
+		e.String(x.Client)
+	}
+	if x.Turn != "" {
+		e.String("turn")
+		e.String(x.Turn)
+	}
+	if len(x.Blocks) > 0 {
+		e.String("blocks")
+		e.Array(len(x.Blocks))
+		for i0 := range x.Blocks {
+			x.Blocks[i0].EncodeMsg(e)
+		}
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *SteerInput) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "client":
+			x.Client = r.String()
+		case "turn":
+			x.Turn = r.String()
+		case "blocks":
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
+				var el0 event.Block
+				el0.DecodeMsg(r)
+				x.Blocks = append(x.Blocks, el0)
+			}
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *SteerInput) IsZero() bool {
+	return true &&
+		x.Client == "" &&
+		x.Turn == "" &&
+		len(x.Blocks) == 0
+}
+
+// EncodeMsg writes x.
+func (x *WithdrawInput) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Input != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *WithdrawInput) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "input":
+			x.Input = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *WithdrawInput) IsZero() bool {
+	return true &&
+		x.Input == ""
+}
+
+// EncodeMsg writes x.
+func (x *ListOutcomes) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Input != "" {
+		n++
+	}
+	if !x.Text.IsZero() {
+		n++
+	}
+	e.Map(n)
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+	if !x.Text.IsZero() {
+		e.String("text")
+		e.Text(x.Text)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *ListOutcomes) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "input":
+			x.Input = r.String()
+		case "text":
+			x.Text = r.Text()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *ListOutcomes) IsZero() bool {
+	return true &&
+		x.Input == "" &&
+		x.Text.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *RecordOutcome) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Input != "" {
+		n++
+	}
+	if !x.Note.IsZero() {
+		n++
+	}
+	e.Map(n)
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+	if !x.Note.IsZero() {
+		e.String("note")
+		e.Text(x.Note)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *RecordOutcome) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "input":
+			x.Input = r.String()
+		case "note":
+			x.Note = r.Text()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *RecordOutcome) IsZero() bool {
+	return true &&
+		x.Input == "" &&
+		x.Note.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *RecoverSession) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Run != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Run != "" {
+		e.String("run")
+		e.String(x.Run)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *RecoverSession) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "run":
+			x.Run = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *RecoverSession) IsZero() bool {
+	return true &&
+		x.Run == ""
+}
+
+// EncodeMsg writes x.
+func (x *CloseRun) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Run != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Run != "" {
+		e.String("run")
+		e.String(x.Run)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *CloseRun) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "run":
+			x.Run = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *CloseRun) IsZero() bool {
+	return true &&
+		x.Run == ""
 }
 
 // EncodeMsg writes x.
@@ -854,37 +1101,6 @@ func (x *OpenSession) IsZero() bool {
 		x.Installation == "" &&
 		x.Cwd.IsZero() &&
 		x.Worktree.IsZero()
-}
-
-// EncodeMsg writes x.
-func (x *RecoverSession) EncodeMsg(e *event.Encoder) {
-	n := 0
-	if x.Run != "" {
-		n++
-	}
-	e.Map(n)
-	if x.Run != "" {
-		e.String("run")
-		e.String(x.Run)
-	}
-}
-
-// DecodeMsg reads x, which must be zero.
-func (x *RecoverSession) DecodeMsg(r *event.Reader) {
-	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
-		switch string(r.Bytes()) {
-		case "run":
-			x.Run = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-// IsZero says that x has no field set.
-func (x *RecoverSession) IsZero() bool {
-	return true &&
-		x.Run == ""
 }
 
 // EncodeMsg writes x.
@@ -991,6 +1207,12 @@ func (x *StartRequest) EncodeMsg(e *event.Encoder) {
 	if !x.Digests.IsZero() {
 		n++
 	}
+	if len(x.Inputs) > 0 {
+		n++
+	}
+	if x.Keyless {
+		n++
+	}
 	e.Map(n)
 	if x.Input != "" {
 		e.String("input")
@@ -1012,6 +1234,17 @@ func (x *StartRequest) EncodeMsg(e *event.Encoder) {
 		e.String("digests")
 		x.Digests.EncodeMsg(e)
 	}
+	if len(x.Inputs) > 0 {
+		e.String("inputs")
+		e.Array(len(x.Inputs))
+		for i0 := range x.Inputs {
+			e.String(x.Inputs[i0])
+		}
+	}
+	if x.Keyless {
+		e.String("keyless")
+		e.Bool(x.Keyless)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1028,6 +1261,14 @@ func (x *StartRequest) DecodeMsg(r *event.Reader) {
 			x.Attempt = r.Uint()
 		case "digests":
 			x.Digests.DecodeMsg(r)
+		case "inputs":
+			for k0 := r.List(); k0 > 0 && r.Err() == nil; k0-- {
+				var el0 string
+				el0 = r.String()
+				x.Inputs = append(x.Inputs, el0)
+			}
+		case "keyless":
+			x.Keyless = r.Bool()
 		default:
 			r.Skip()
 		}
@@ -1041,7 +1282,9 @@ func (x *StartRequest) IsZero() bool {
 		x.Turn == "" &&
 		x.Number == 0 &&
 		x.Attempt == 0 &&
-		x.Digests.IsZero()
+		x.Digests.IsZero() &&
+		len(x.Inputs) == 0 &&
+		!x.Keyless
 }
 
 // EncodeMsg writes x.

@@ -30,7 +30,12 @@ func cancelTurn(v *projections.View, c *CancelTurn, at Stamp) Decision {
 	case t.Cancelling:
 		return refuse(CodeNothing, "turn %s is being stopped already", t.ID)
 	}
-	out := []event.Payload{&event.ControlRequested{ID: at.ID("ctl", 0), Kind: "cancel", Turn: t.ID, Source: c.Source}}
+	return Decision{Events: stopTurn(s, t, at, c.Source)}
+}
+
+// stopTurn are the events of a stop.
+func stopTurn(s *projections.Session, t *projections.Turn, at Stamp, source string) []event.Payload {
+	out := []event.Payload{&event.ControlRequested{ID: at.ID("ctl", 0), Kind: "cancel", Turn: t.ID, Source: source}}
 	running := t.Request != nil && t.Request.Open
 	for _, call := range s.Calls.Open {
 		if call.State.Is("started") {
@@ -42,7 +47,7 @@ func cancelTurn(v *projections.View, c *CancelTurn, at Stamp) Decision {
 	if !running {
 		out = append(out, endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
 	}
-	return Decision{Events: out}
+	return out
 }
 
 // interruptedNotice tells what an earlier run left: a turn that it ended, the call whose effect is unknown, if any, and how many

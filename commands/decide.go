@@ -77,6 +77,15 @@ const (
 	CodeInternal     = "internal"      // a defect of ours
 	CodeEmpty        = "empty_input"
 	CodeNotAdmitting = "not_admitting"
+
+	CodeNoActiveTurn  = "no_active_turn"     // of a steer
+	CodeTurnMismatch  = "turn_mismatch"      // of a steer: another turn runs than it names
+	CodeNotSteerable  = "turn_not_steerable" // of a steer
+	CodeInputsChanged = "inputs_changed"     // a request was made with inputs that do not wait any more
+	CodeWait          = "waiting"            // of a resume: a human or something outside is waited for
+	CodeUncertain     = "uncertain_outcome"  // of a resume: the effect of a call is unknown
+	CodeKeyless       = "no_key"             // of a resume: the provider has no key
+	CodeBlocked       = "protected_gate"     // of a resume: it needs more than a resume
 )
 
 func refuse(code, reason string, a ...any) Decision {
@@ -115,7 +124,7 @@ var byGo = map[reflect.Type]*Rule{}
 
 var byName = func() map[string]*Rule {
 	m := map[string]*Rule{}
-	for _, group := range []rules{sessionRules, inputRules, turnRules, callRules, controlRules, forkRules} {
+	for _, group := range []rules{sessionRules, inputRules, turnRules, callRules, controlRules, inspectRules, forkRules} {
 		for _, r := range group {
 			if m[r.Type] != nil {
 				panic("commands: two rules for " + r.Type)

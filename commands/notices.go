@@ -4,6 +4,8 @@ package commands
 const (
 	NoticeInterrupted = "session.interrupted"
 	NoticeMCP         = "mcp.not_available"
+	NoticeDiscussion  = "discussion.tools_disabled"
+	NoticeUnavailable = "session.execution_unavailable"
 )
 
 // Notice describes a code.
@@ -13,4 +15,6 @@ type Notice struct{ Code, Severity, Meaning string }
 var Notices = []Notice{
 	{NoticeInterrupted, "warning", "An earlier process ended in the middle of a turn. The text names the call whose effect is unknown and how many inputs wait."},
 	{NoticeMCP, "warning", "The client named MCP servers. This build starts none; the text names them."},
+	{NoticeDiscussion, "info", "The turn answers in words only, because the effect of a call that a Goal owns is unknown. No tool runs in it."},
+	{NoticeUnavailable, "error", "Three processes ended, one after the other, at the same step. It is not tried again before /resume."},
 }

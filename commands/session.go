@@ -16,11 +16,6 @@ type OpenSession struct {
 	Worktree     event.Text `msgpack:"worktree"`
 }
 
-// RecoverSession settles what earlier runs left behind, before anything else happens in a run.
-type RecoverSession struct {
-	Run string `msgpack:"run"`
-}
-
 // ResolvePolicy records the effective policy.
 type ResolvePolicy struct {
 	Policy event.Policy `msgpack:"policy"`
@@ -35,6 +30,7 @@ type ResolveContext struct {
 var sessionRules = rules{
 	rule("session.open", 1, openSession),
 	rule("session.recover", 1, recoverSession),
+	rule("session.close", 1, closeRun),
 	rule("policy.resolve", 1, resolvePolicy),
 	rule("context.resolve", 1, resolveContext),
 }
@@ -50,60 +46,6 @@ func openSession(v *projections.View, c *OpenSession, at Stamp) Decision {
 		return events(opened)
 	}
 	return events(opened, &event.Created{Session: c.Session, Installation: c.Installation, Cwd: c.Cwd, Worktree: c.Worktree})
-}
-
-// recoverSession: a started effect of an earlier run is uncertain, or merely interrupted when its recorded
-// declaration says that it was safe; its turn is over, and so is what the turn had taken. Nothing of it is started again.
-func recoverSession(v *projections.View, c *RecoverSession, at Stamp) Decision {
-	s := v.Root
-	t := s.Turns.Active
-	if t == nil {
-		return recoverQueue(s, at)
-	}
-	if t.Run == v.Run.ID {
-		return refuse(CodeNothing, "no earlier run left anything behind")
-	}
-	var out []event.Payload
-	var what string
-	for _, call := range s.Calls.Open {
-		switch {
-		case call.State.Is("started") && call.Declaration.Replay == event.ReplaySafe:
-			out = append(out, &event.CallSettled{
-				ID: call.ID, Attempt: call.Attempt, Outcome: event.OutcomeError, Class: "interrupted",
-				Text: event.NewText("The agent stopped while this ran. It changes nothing, so it may simply be called again."),
-			})
-		case call.State.Is("started"):
-			what = call.ID
-			out = append(out, &event.CallSettled{
-				ID: call.ID, Attempt: call.Attempt, Outcome: event.OutcomeUncertain, Class: "interrupted",
-				Text: event.NewText("The agent stopped while this ran: its effect may have happened in full, in part or not at all. Inspect the state that it would have changed before any new mutation; do not simply run it again."),
-			})
-		default:
-			out = append(out, closeUnstarted(s, call, event.BlockInterrupted)...)
-		}
-	}
-	fault := event.Failure{Code: "interrupted", Reason: event.NewText("the agent's process ended while this ran")}
-	if r := t.Request; r != nil && r.Open {
-		out = append(out, &event.ResponseCut{Request: r.ID, Attempt: r.Attempt, Reason: event.CutInterrupted, Entry: r.Entry, Conditional: r.Whether})
-	}
-	out = append(out, endTurn(s, t, "failed", "", fault)...)
-	waiting := uint64(0)
-	for _, in := range s.Inputs.Open {
-		if in.Turn != t.ID {
-			waiting++
-		}
-	}
-	out = append(out, interruptedNotice(at, t.ID, what, waiting))
-	return Decision{Events: out}
-}
-
-// recoverQueue tells, once, of inputs that an earlier run admitted and never took. They keep their place.
-func recoverQueue(s *projections.Session, at Stamp) Decision {
-	n := len(s.Inputs.Open)
-	if n == 0 || s.Inputs.Open[n-1].Sequence < s.Notices.Interrupted {
-		return refuse(CodeNothing, "no earlier run left anything behind that was not told")
-	}
-	return events(interruptedNotice(at, "", "", uint64(n)))
 }
 
 func resolvePolicy(v *projections.View, c *ResolvePolicy, at Stamp) Decision {

@@ -19,6 +19,11 @@ type StartRequest struct {
 	Number  uint64               `msgpack:"n"`
 	Attempt uint64               `msgpack:"attempt"`
 	Digests event.RequestDigests `msgpack:"digests"`
+	// Inputs are those that the request takes along beside Input: it was made with them, so a decision that finds
+	// one of them gone refuses it.
+	Inputs []string `msgpack:"inputs"`
+	// Keyless says that the provider needs a key and has none.
+	Keyless bool `msgpack:"keyless"`
 }
 
 // RecordPart saves a piece of a response that has been shown.
@@ -93,47 +98,6 @@ var turnRules = rules{
 	rule("request.due", 1, endBackoff),
 }
 
-func startRequest(v *projections.View, c *StartRequest, at Stamp) Decision {
-	s := v.Root
-	request := at.ID("req", 0)
-	if c.Input == "" {
-		t := s.Turns.Active
-		if t == nil || t.ID != c.Turn || t.Cancelling {
-			return refuse(CodeStale, "turn %s does not run", c.Turn)
-		}
-		if b := t.Backoff; b != nil {
-			if !b.Due || c.Number != t.Requests || c.Attempt != b.Attempt {
-				return refuse(CodeStale, "turn %s waits for attempt %d of its request", c.Turn, b.Attempt)
-			}
-			return events(&event.RequestStarted{ID: t.Request.ID, Turn: t.ID, Number: c.Number, Attempt: c.Attempt, Digests: c.Digests})
-		}
-		if t.Request == nil || t.Request.Open || len(s.Calls.Open) > 0 || c.Number != t.Requests+1 {
-			return refuse(CodeStale, "turn %s wants no request %d now", c.Turn, c.Number)
-		}
-		return events(&event.RequestStarted{ID: request, Turn: t.ID, Number: c.Number, Attempt: c.Attempt, Digests: c.Digests})
-	}
-	if s.Turns.Active != nil {
-		return refuse(CodeStale, "turn %s runs", s.Turns.Active.ID)
-	}
-	in := s.Inputs.Get(c.Input)
-	if in == nil {
-		return refuse(CodeUnknown, "no open input %s", c.Input)
-	}
-	var out []event.Payload
-	cycle, turn := at.ID("cycle", 0), at.ID("turn", 0)
-	begin, err := execution(s, lifecycle.ExecutionBegin, "running", cycle)
-	if err != nil {
-		return refuse(CodeImpossible, "%v", err)
-	}
-	out = append(out, begin, &event.TurnStarted{ID: turn, Cycle: cycle, Trigger: in.Trigger, Model: v.Policy.Model})
-	if in.State.Is("admitted") {
-		out = append(out, &event.InputDeliveryBatch{Turn: turn, Cycle: cycle, Inputs: []string{in.ID}})
-	}
-	out = append(out, &event.RequestStarted{ID: request, Turn: turn, Number: 1, Attempt: c.Attempt, Digests: c.Digests},
-		&event.InputApplied{Input: in.ID, Turn: turn, Request: request})
-	return Decision{Events: out}
-}
-
 // execution checks a step of the execution machine and makes its event.
 func execution(s *projections.Session, t lifecycle.Trigger, phase, cycle string) (*event.ExecutionChanged, error) {
 	if _, err := lifecycle.Execution.Fire(s.Execution.State, t); err != nil {
@@ -182,10 +146,15 @@ func completeResponse(v *projections.View, c *CompleteResponse, at Stamp) Decisi
 	for i := range c.Calls {
 		out = append(out, requestCall(v, t, r, &c.Calls[i], uint64(i+1))...)
 	}
+	if t.Discussion {
+		out = disabled(out)
+	}
 	switch {
 	case t.Cancelling:
 		// The stop came while the response was on its way: its calls are recorded and none of them runs.
 		out = append(stopRequested(out), endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
+	case len(c.Calls) == 0 && stopReason(c.Finish) != "refusal" && len(s.Deliverable()) > 0:
+		// A real follow-up waits: the turn goes on with it instead of ending here.
 	case len(c.Calls) == 0 && c.Lack != "" && stopReason(c.Finish) == "end_turn":
 		out = append(out, endTurn(s, t, "failed", "", event.Failure{Code: c.Lack, Reason: event.NewText("the model finished without an answer (" + c.Lack + "); send the prompt again or ask in other words")})...)
 	case len(c.Calls) == 0:

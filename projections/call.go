@@ -23,6 +23,7 @@ type Call struct {
 	Class       string            `json:"class,omitempty"`
 	Block       event.BlockKind   `json:"block,omitempty"`
 	Answered    event.Verdict     `json:"answered,omitempty"`
+	Args        journal.Hash      `json:"-"`                 // salted digest of its arguments
 	Settled     uint64            `json:"settled,omitempty"` // commit
 }
 
@@ -41,7 +42,24 @@ type Uncertainty struct {
 	Call string `json:"call"`
 	Tool string `json:"tool"`
 	Place
-	Settled uint64 `json:"settled"`
+	Settled uint64        `json:"settled"`
+	Cycle   string        `json:"cycle,omitempty"`
+	Finding event.Finding `json:"finding,omitempty"` // what the user found out since
+}
+
+// Open says that nobody knows yet what became of the effect.
+func (u *Uncertainty) Open() bool {
+	return u.Finding != event.FindingHappened && u.Finding != event.FindingDidNotHappen
+}
+
+// Obligations are the uncertain calls of a cycle that nobody has cleared up.
+func (c *Calls) Obligations(cycle string) (out []*Uncertainty) {
+	for i := range c.Uncertain {
+		if u := &c.Uncertain[i]; u.Cycle == cycle && u.Open() {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // Get finds an open call.
@@ -139,7 +157,7 @@ var callFolds = folds{
 		}
 		x := &Call{
 			ID: e.ID, Turn: e.Turn, Request: e.Request, Position: e.Position, Tool: e.Tool, Declaration: e.Declaration,
-			Permission: e.Permission, State: lifecycle.Call.Initial, Requested: m.place(),
+			Permission: e.Permission, State: lifecycle.Call.Initial, Requested: m.place(), Args: e.ArgsDigest,
 		}
 		s.Calls.Open = append(s.Calls.Open, x)
 		if s.Calls.keep {
@@ -217,7 +235,7 @@ var callFolds = folds{
 			s.Files.Operations[*e.Operation] = true
 		}
 		if e.Outcome == event.OutcomeUncertain {
-			s.Calls.Uncertain = append(s.Calls.Uncertain, Uncertainty{e.ID, x.Tool, x.Requested, m.Commit})
+			s.Calls.Uncertain = append(s.Calls.Uncertain, Uncertainty{Call: e.ID, Tool: x.Tool, Place: x.Requested, Settled: m.Commit, Cycle: s.Execution.Cycle})
 		}
 		s.Calls.finish(x, m.Commit)
 		s.Transcript.add(EntryResult, m.place())

@@ -16,7 +16,19 @@ type Execution struct {
 	Gate     *Gate           `json:"gate,omitempty"`
 	// Woken says that something of this run asked for work: an opened session starts nothing by itself.
 	Woken bool `json:"woken"`
+	// Left is the run before this one, when it had been asked for work and did not end in good order.
+	Left   string `json:"-"`
+	Deaths Deaths `json:"deaths,omitzero"`
 }
+
+// Deaths counts the runs that ended, one after the other, at the same step.
+type Deaths struct {
+	Step  string `json:"step"`
+	Count uint64 `json:"count"`
+}
+
+// FaultInterrupted is the code of a turn that ended because its process did.
+const FaultInterrupted = "interrupted"
 
 // Identity is who works: the agent and the model of the present cycle.
 type Identity struct {
@@ -31,7 +43,8 @@ type Gate struct {
 	Waiting  string `json:"waiting,omitempty"`
 	Cycle    string `json:"cycle,omitempty"`
 	Revision uint64 `json:"revision"`
-	Raised   uint64 `json:"raised"` // commit
+	Raised   uint64 `json:"raised"`         // commit
+	Goal     string `json:"goal,omitempty"` // that owns it
 }
 
 // Control is an accepted control.
@@ -41,6 +54,7 @@ type Control struct {
 	Turn   string `json:"turn,omitempty"`
 	Source string `json:"source"`
 	Commit uint64 `json:"commit"`
+	Input  string `json:"input,omitempty"`
 }
 
 // Controls counts the controls and keeps the last.
@@ -68,7 +82,7 @@ type Notices struct {
 
 var controlFolds = folds{
 	on(func(v *View, s *Session, m Meta, e *event.ControlRequested) error {
-		c := &Control{e.ID, e.Kind, e.Turn, e.Source, m.Commit}
+		c := &Control{e.ID, e.Kind, e.Turn, e.Source, m.Commit, e.Input}
 		s.Controls.Count++
 		s.Controls.Last = c
 		if s.Controls.keep {
@@ -80,6 +94,9 @@ var controlFolds = folds{
 				return err
 			}
 			t.Cancelling = true
+		}
+		if !e.Text.IsZero() {
+			s.Transcript.add(EntryControl, m.place())
 		}
 		return nil
 	}),
@@ -105,13 +122,36 @@ var controlFolds = folds{
 		}
 		switch lifecycle.Trigger(e.Trigger) {
 		case lifecycle.ExecutionPause, lifecycle.ExecutionWaitHuman, lifecycle.ExecutionWaitExternal:
-			x.Gate = &Gate{e.Reason, e.Waiting, x.Cycle, x.Revision, m.Commit}
+			x.Gate = &Gate{e.Reason, e.Waiting, x.Cycle, x.Revision, m.Commit, e.Goal}
 		case lifecycle.ExecutionBegin:
 			x.Gate = nil
 			x.Identity = Identity{v.Policy.Agent, v.Policy.Model.Provider, v.Policy.Model.Name}
 		default:
 			x.Gate = nil
 		}
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.CallInspected) error {
+		for i := range s.Calls.Uncertain {
+			if u := &s.Calls.Uncertain[i]; u.Call == e.Call {
+				u.Finding = e.Finding
+				s.Transcript.add(EntryControl, m.place())
+				return nil
+			}
+		}
+		return impossible("call %s was inspected, and its effect is not uncertain", e.Call)
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.RunDied) error {
+		d := &s.Execution.Deaths
+		if d.Step != e.Step {
+			*d = Deaths{Step: e.Step}
+		}
+		d.Count++
+		s.Execution.Left = ""
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.RunClosed) error {
+		s.Execution.Woken = false
 		return nil
 	}),
 }

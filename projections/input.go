@@ -20,6 +20,10 @@ type Input struct {
 	UpdatedAt int64           `json:"updated_at"`
 	Stop      string          `json:"stop,omitempty"`
 	Fault     event.Failure   `json:"failure,omitzero"`
+
+	Steered string               `json:"steered_into,omitempty"` // the turn that it was meant for by name
+	Control *event.Control       `json:"control,omitempty"`
+	Gate    *event.ExecutionGate `json:"gate,omitempty"` // that it met; it is left as it was then
 }
 
 // Inputs are the inputs of a session. Open holds those without a terminal receipt, in the order of admission.
@@ -54,6 +58,42 @@ func (in *Inputs) Waiting() *Input {
 	return nil
 }
 
+// Deliverable are the inputs that the running turn takes at its next safe point, in the order of their admission: those that
+// were steered into it by name, and the prompts that came while the session ran. What waited before stays in its place and
+// holds up what came after it, so that nothing is overtaken; only a resumed turn takes it along. Native commands and what
+// is queued explicitly wait for their own turn.
+func (s *Session) Deliverable() (out []*Input) {
+	t := s.Turns.Active
+	if t == nil || t.Discussion {
+		return nil
+	}
+	held := false
+	for _, x := range s.Inputs.Open {
+		switch {
+		case x.Turn != "" || x.Control != nil:
+		case x.Steered == t.ID:
+			out = append(out, x)
+		case x.Delivery == event.DeliverQueue || held:
+		case t.Resumed() || x.Sequence > s.Turns.Boundary:
+			out = append(out, x)
+		default:
+			held = true
+		}
+	}
+	return out
+}
+
+// Resumable are the inputs that a resumed execution takes into its first request: all that wait, but for native commands and
+// what is queued explicitly.
+func (s *Session) Resumable() (out []*Input) {
+	for _, x := range s.Inputs.Open {
+		if x.Turn == "" && x.Control == nil && x.Delivery != event.DeliverQueue {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 func (in *Inputs) must(id string) (*Input, error) {
 	if x := in.Get(id); x != nil {
 		return x, nil
@@ -79,7 +119,7 @@ var inputFolds = folds{
 		}
 		x := &Input{
 			ID: e.ID, Client: e.Client, Trigger: e.Trigger, Delivery: e.Delivery, Sequence: m.Sequence,
-			State: lifecycle.Input.Initial, Admitted: m.place(), UpdatedAt: m.At,
+			State: lifecycle.Input.Initial, Admitted: m.place(), UpdatedAt: m.At, Steered: e.Turn, Control: e.Control,
 		}
 		s.Inputs.Open = append(s.Inputs.Open, x)
 		if s.Inputs.keep {
@@ -99,7 +139,9 @@ var inputFolds = folds{
 				return err
 			}
 			x.UpdatedAt = m.At
-			s.Transcript.add(EntryUser, x.Admitted)
+			if x.Control == nil { // a native command is never sent to the model
+				s.Transcript.add(EntryUser, x.Admitted)
+			}
 		}
 		return nil
 	}),
@@ -107,6 +149,10 @@ var inputFolds = folds{
 		x, err := s.Inputs.must(e.Input)
 		if err != nil {
 			return err
+		}
+		if e.Turn == "" && x.Control != nil { // it was carried out without a turn
+			x.AppliedAt, x.UpdatedAt = m.At, m.At
+			return move(lifecycle.Input, &x.State, lifecycle.InputApplied, e.Input)
 		}
 		t, err := s.Turns.active(e.Turn)
 		if err != nil {
@@ -129,6 +175,18 @@ var inputFolds = folds{
 			return impossible("input %s settled as %s", e.Input, e.State)
 		}
 		s.Inputs.finish(x, m.Commit)
+		return nil
+	}),
+	on(func(v *View, s *Session, m Meta, e *event.InputGated) error {
+		x, err := s.Inputs.must(e.Input)
+		if err != nil {
+			return err
+		}
+		if x.Turn != "" {
+			return impossible("input %s met a gate in turn %s", e.Input, x.Turn)
+		}
+		gate := e.Gate
+		x.Gate, x.UpdatedAt = &gate, m.At
 		return nil
 	}),
 }

@@ -4,8 +4,13 @@ import "zuno/journal/event"
 
 var sessionFolds = folds{
 	on(func(v *View, s *Session, m Meta, e *event.Opened) error {
-		v.Run = Run{ID: e.Run, Build: e.Build, Commit: m.Commit, Count: v.Run.Count + 1}
+		s.Execution.Left = ""
+		if s.Execution.Woken {
+			s.Execution.Left = v.Run.ID
+		}
 		s.Execution.Woken = false
+		v.Run = Run{ID: e.Run, Build: e.Build, Commit: m.Commit, Count: v.Run.Count + 1}
+		s.Turns.Boundary = m.Sequence
 		return nil
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.Created) error {

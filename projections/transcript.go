@@ -17,11 +17,12 @@ const (
 	EntryReasoning
 	EntryCall
 	EntryResult
+	EntryControl // what the model is told of a native command
 )
 
 // MarshalText is the kind's name.
 func (k EntryKind) MarshalText() ([]byte, error) {
-	return []byte([...]string{"user", "text", "reasoning", "call", "result"}[k]), nil
+	return []byte([...]string{"user", "text", "reasoning", "call", "result", "control"}[k]), nil
 }
 
 // Entry names the event that holds a piece of the conversation; the text itself stays in the journal.

@@ -26,6 +26,18 @@ type Turn struct {
 	Cancelling bool              `json:"cancelling,omitempty"`
 	Stop       string            `json:"stop,omitempty"`
 	Fault      event.Failure     `json:"failure,omitzero"`
+	Discussion bool              `json:"discussion,omitempty"` // words only
+}
+
+// Resumed says that a native control started the turn to go on with held work.
+func (t *Turn) Resumed() bool {
+	return t.Trigger == event.TriggerUserControl || t.Trigger == event.TriggerRecovery
+}
+
+// AtFinal says that the last response asked for nothing more: the turn goes on only for what is to be delivered.
+func (t *Turn) AtFinal() bool {
+	r := t.Request
+	return r != nil && !r.Open && r.Finish != "" && r.Calls == 0
 }
 
 // Request is one request to the provider.
@@ -60,6 +72,8 @@ type Turns struct {
 	Count    uint64    `json:"count"`
 	Last     string    `json:"last,omitempty"`
 	Finished []Settled `json:"-"`
+	Ended    string    `json:"ended,omitempty"` // state of the last one that is over
+	Boundary uint64    `json:"-"`               // sequence of the last end of a turn or beginning of a run
 	All      []*Turn   `json:"all,omitempty"`
 	keep     bool
 }
@@ -85,7 +99,7 @@ var turnFolds = folds{
 		}
 		t := &Turn{
 			ID: e.ID, Cycle: e.Cycle, State: lifecycle.Turn.Initial, Trigger: e.Trigger, Model: e.Model,
-			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID,
+			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID, Discussion: e.Discussion,
 		}
 		s.Turns.Active, s.Turns.Last = t, e.ID
 		s.Turns.Count++
@@ -107,7 +121,10 @@ var turnFolds = folds{
 			return impossible("turn %s ended with open calls", e.ID)
 		}
 		t.Stop, t.Fault, t.EndedAt = e.Stop, e.Fault, m.At
-		s.Turns.Active = nil
+		s.Turns.Active, s.Turns.Ended, s.Turns.Boundary = nil, e.State, m.Sequence
+		if e.Fault.Code != FaultInterrupted {
+			s.Execution.Deaths = Deaths{}
+		}
 		s.Turns.Finished = append(s.Turns.Finished, Settled{t.Started, m.Commit})
 		if t.Run == v.Run.ID { // one that a dead run left was over long before somebody opened the session again
 			s.Updated = m.At

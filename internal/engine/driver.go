@@ -162,6 +162,8 @@ func (s *Session) perform(e *effect) {
 		s.performCall(e)
 	case StepTimer:
 		s.performTimer(e)
+	case StepControl:
+		s.performControl(e)
 	}
 }
 
@@ -181,12 +183,10 @@ func (s *Session) commandID(e *effect, part string) string {
 
 // fence makes the start of an effect durable. Only a fresh start permits the effect. Starts are decided in the order of
 // the steps, whichever goroutine gets here first: two runs of the same thing write the same records.
-func (s *Session) fence(e *effect, c commands.Command) (Outcome, bool) {
+func (s *Session) fence(e *effect, c commands.Command) (o Outcome, fresh bool, err error) {
 	for _, b := range e.before {
 		<-b.queued
 	}
-	var o Outcome
-	var err error
 	for {
 		sections := s.resolveContext(e)
 		o, err = s.doQueued(context.Background(), s.commandID(e, ""), "engine", e.cause, c, e.inLine)
@@ -199,12 +199,12 @@ func (s *Session) fence(e *effect, c commands.Command) (Outcome, bool) {
 	}
 	if err != nil {
 		s.host.log.Debug("step not started", "session", s.ID, "step", e.step.Key, "error", err)
-		return o, false
+		return o, false, err
 	}
 	if o.Repeated {
 		s.host.log.Warn("step was started before and is not started again", "session", s.ID, "step", e.step.Key)
 	}
-	return o, !o.Repeated
+	return o, !o.Repeated, nil
 }
 
 // report records what became of an effect. What cannot be written is tried again, with the same id: the result of

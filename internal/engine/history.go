@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"zuno/commands"
 	"zuno/internal/model"
 	"zuno/internal/prompt"
 	"zuno/journal"
 	"zuno/journal/event"
+	"zuno/projections"
 )
 
 // history keeps the model's conversation up to date while a session drives. It is read back from the journal at
@@ -20,8 +22,9 @@ func (h *history) add(c *Committed) {
 }
 
 // modelRequest makes the request that the journal will ask for once the step's fence is committed: with the input that begins
-// the turn delivered, and with the prompt context of this run. It runs in the owner's goroutine.
-func (s *Session) modelRequest(st Step) (*model.Request, error) {
+// the turn and what it takes along delivered, and with the prompt context of this run. It gives the ids of what is taken
+// along. It runs in the owner's goroutine.
+func (s *Session) modelRequest(st Step) (req *model.Request, along []string, err error) {
 	if s.history == nil {
 		h := &history{prompt.NewHistory()}
 		err := s.log.Scan(1, func(c *journal.Raw) error {
@@ -33,7 +36,7 @@ func (s *Session) modelRequest(st Step) (*model.Request, error) {
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		s.history = h
 	}
@@ -49,8 +52,32 @@ func (s *Session) modelRequest(st Step) (*model.Request, error) {
 		}
 		h.Apply(&event.CatalogueResolved{Tools: c.Tools})
 	}
-	if in := v.Root.Inputs.Get(st.Input); in != nil && in.State.Is("admitted") {
-		h.Apply(&event.InputDeliveryBatch{Inputs: []string{in.ID}})
+	var taken []*projections.Input
+	switch in := v.Root.Inputs.Get(st.Input); {
+	case st.Input == "" && (v.Root.Turns.Active == nil || v.Root.Turns.Active.Backoff == nil):
+		taken = v.Root.Deliverable()
+	case in == nil:
+	case in.Control != nil:
+		h.Apply(&event.ControlRequested{Kind: string(in.Control.Kind), Text: event.NewText(commands.ResumeText)})
+		taken = v.Root.Resumable()
+	default:
+		h.Apply(&event.TurnStarted{Discussion: commands.Discussable(&v.Root.Execution)})
+		deliver(h, in)
 	}
-	return h.Request(s.answering(), s.Cwd, v.Root.Script.Position, v.Root.Script.Used), nil
+	for _, in := range taken {
+		along = append(along, in.ID)
+	}
+	deliver(h, taken...)
+	return h.Request(s.answering(), s.Cwd, v.Root.Script.Position, v.Root.Script.Used), along, nil
+}
+
+// deliver takes into the history what is not there yet.
+func deliver(h *prompt.History, ins ...*projections.Input) {
+	batch := &event.InputDeliveryBatch{}
+	for _, in := range ins {
+		if in.State.Is("admitted") {
+			batch.Inputs = append(batch.Inputs, in.ID)
+		}
+	}
+	h.Apply(batch)
 }

@@ -381,6 +381,9 @@ func (s *Session) close(ctx context.Context, source string) error {
 	if errors.As(err, &refusal) {
 		err = nil // nothing ran
 	}
+	if _, e := s.do(ctx, "engine:closed:"+s.runLabel, "engine", 0, &commands.CloseRun{Run: s.run.String()}); e != nil && !errors.As(e, &refusal) {
+		s.host.log.Debug("orderly end not recorded", "session", s.ID, "error", e)
+	}
 	if late := s.stop(ctx); late != nil {
 		go func() { // the journal is given up when the last effect has ended
 			<-s.stopped

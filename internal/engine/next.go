@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"zuno/commands"
 	"zuno/journal/event"
 	"zuno/projections"
 )
@@ -16,6 +17,7 @@ const (
 	StepAsk                     // ask the user for permission
 	StepCall                    // run a tool
 	StepTimer                   // wait for a deadline
+	StepControl                 // carry out a native command that needs no turn
 )
 
 // Step is one thing that should be running now. Its key names it across evaluations and carries the attempt, so that
@@ -63,16 +65,44 @@ func Next(v *projections.View) []Step {
 	return []Step{requestStep(t, t.Requests+1, 1, false)}
 }
 
-// begin starts the first waiting input, if anything of this run has asked for work.
+// begin starts the first waiting input that may run, if anything of this run has asked for work. In a session that is held only
+// native commands run, which are what clears a gate, and messages that may be discussed in words.
 func begin(s *projections.Session) []Step {
-	if !s.Execution.Woken || s.Execution.Gate != nil {
+	if !s.Execution.Woken {
+		return claim(s)
+	}
+	for _, in := range s.Inputs.Open {
+		switch {
+		case in.Turn != "":
+		case in.Control != nil && !startsWork(in.Control.Kind):
+			return []Step{{Key: fmt.Sprintf("control:%s/1", in.ID), Kind: StepControl, Input: in.ID, Attempt: 1}}
+		case s.Execution.Gate == nil || in.Control != nil || commands.Discussable(&s.Execution) && in.Gate == nil:
+			return []Step{beginStep(in)}
+		}
+	}
+	return nil
+}
+
+// claim is the one thing that an opened session starts by itself here: the last message that was saved while the effect of a Goal's
+// call was unknown and that was never applied is discussed, once (specification: reopening under an uncertainty gate).
+func claim(s *projections.Session) []Step {
+	if !commands.Discussable(&s.Execution) {
 		return nil
 	}
-	in := s.Inputs.Waiting()
-	if in == nil {
-		return nil
+	for i := len(s.Inputs.Open) - 1; i >= 0; i-- {
+		if in := s.Inputs.Open[i]; in.Turn == "" && in.Control == nil && in.Gate == nil && in.Trigger == event.TriggerUser {
+			return []Step{beginStep(in)}
+		}
 	}
-	return []Step{{Key: fmt.Sprintf("request:%s/1/1", in.ID), Kind: StepRequest, Input: in.ID, Number: 1, Attempt: 1}}
+	return nil
+}
+
+func startsWork(k event.ControlKind) bool {
+	return k == event.ControlResume || k == event.ControlRecover
+}
+
+func beginStep(in *projections.Input) Step {
+	return Step{Key: fmt.Sprintf("request:%s/1/1", in.ID), Kind: StepRequest, Input: in.ID, Number: 1, Attempt: 1}
 }
 
 func requestStep(t *projections.Turn, number, attempt uint64, open bool) Step {

@@ -279,7 +279,7 @@ func randomSession(t *testing.T, r *rand.Rand, seen map[string]int) {
 		if got, _ := json.Marshal(v); string(got) != string(want) {
 			t.Errorf("the live view is not the fold of the journal:\n%s\n%s", got, want)
 		}
-		req, err := x.modelRequest(Step{})
+		req, _, err := x.modelRequest(Step{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,26 +18,31 @@ import (
 
 // performRequest asks the provider once: fence, stream, end.
 func (s *Session) performRequest(e *effect) {
-	st := e.step
 	var req *model.Request
 	var policy event.Policy
 	var provider model.Provider
-	if err := s.inOwner(func() {
-		var err error
-		if req, err = s.modelRequest(st); err != nil {
-			s.host.log.Error("request cannot be made", "session", s.ID, "error", err)
+	var o Outcome
+	for fresh := false; !fresh; { // what the request takes along may be withdrawn before its fence is decided
+		var along []string
+		if err := s.inOwner(func() {
+			var err error
+			if req, along, err = s.modelRequest(e.step); err != nil {
+				s.host.log.Error("request cannot be made", "session", s.ID, "error", err)
+			}
+			policy, provider = s.folder.View.Policy, s.providers[s.answering()]
+		}); err != nil {
+			return
 		}
-		policy, provider = s.folder.View.Policy, s.providers[s.answering()]
-	}); err != nil {
-		return
-	}
-	start := &commands.StartRequest{Input: st.Input, Turn: st.Turn, Number: st.Number, Attempt: st.Attempt}
-	if req != nil {
-		start.Digests = event.RequestDigests(s.digester.Digest(req))
-	}
-	o, fresh := s.fence(e, start)
-	if !fresh {
-		return
+		start := &commands.StartRequest{Input: e.step.Input, Turn: e.step.Turn, Number: e.step.Number, Attempt: e.step.Attempt, Inputs: along, Keyless: keyless(provider)}
+		if req != nil {
+			start.Digests = event.RequestDigests(s.digester.Digest(req))
+		}
+		var refusal *commands.Refusal
+		var err error
+		o, fresh, err = s.fence(e, start)
+		if !fresh && !(errors.As(err, &refusal) && refusal.Code == commands.CodeInputsChanged && e.ctx.Err() == nil) {
+			return
+		}
 	}
 	started := find[*event.RequestStarted](o.Events)
 	if req == nil || provider == nil {
@@ -217,6 +222,12 @@ func callID(r *event.RequestStarted, position int) string {
 	return commands.DeriveID("call", r.ID, strconv.FormatUint(r.Attempt, 10), strconv.Itoa(position+1))
 }
 
+// keyless says that a provider needs a key and has none.
+func keyless(p model.Provider) bool {
+	k, ok := p.(interface{ Keyless() bool })
+	return ok && k.Keyless()
+}
+
 func find[T event.Payload](events []event.Payload) (found T) {
 	for _, e := range events {
 		if t, ok := e.(T); ok {
@@ -250,7 +261,7 @@ func (s *Session) lastRead(path string) (digest [32]byte, ok bool) {
 
 // performAsk puts a permission request to the user.
 func (s *Session) performAsk(e *effect) {
-	o, fresh := s.fence(e, &commands.AskPermission{Call: e.step.Call})
+	o, fresh, _ := s.fence(e, &commands.AskPermission{Call: e.step.Call})
 	if !fresh {
 		return
 	}
@@ -282,7 +293,7 @@ func (s *Session) performCall(e *effect) {
 		r := s.runTool(e.ctx, p, id)
 		early = &r
 	}
-	o, fresh := s.fence(e, &commands.StartCall{ID: id, Attempt: e.step.Attempt, Full: s.host.free(s.dir) < commands.MinFreeMiB})
+	o, fresh, _ := s.fence(e, &commands.StartCall{ID: id, Attempt: e.step.Attempt, Full: s.host.free(s.dir) < commands.MinFreeMiB})
 	if !fresh || find[*event.CallStarted](o.Events) == nil {
 		return
 	}

@@ -20,7 +20,15 @@ type History struct {
 	results  map[string]int                  // call → message that its result goes into
 	sections []model.Section
 	tools    []model.Tool
+
+	discussion bool // the running turn answers in words only
 }
+
+// discussionSection tells the model of a discussion what it is in.
+const discussionSection = "runtime.discussion"
+
+const discussionText = "The session is held: the effect of an earlier tool call is unknown, and only the user can say what became of it. " +
+	"All tools are disabled in this turn. Answer the user's message in words; do not claim to have done or checked anything."
 
 // NewHistory is the history of an empty journal.
 func NewHistory() *History {
@@ -44,7 +52,19 @@ func (h *History) Apply(p event.Payload) {
 			h.tools[i] = model.Tool{Name: t.Name, Description: t.Description.String(), Schema: []byte(t.Schema.String())}
 		}
 	case *event.InputAdmitted:
-		h.inputs[e.ID] = e
+		if e.Control == nil { // a native command is never sent
+			h.inputs[e.ID] = e
+		}
+	case *event.ControlRequested:
+		if !e.Text.IsZero() {
+			h.user(e.Text.String())
+		}
+	case *event.CallInspected:
+		h.user("The user looked at what the interrupted call " + e.Call + " did. Their finding: " + found[e.Finding] + ". They say: " + e.Note.String())
+	case *event.TurnStarted:
+		h.discussion = e.Discussion
+	case *event.TurnEnded:
+		h.discussion = false
 	case *event.InputDeliveryBatch:
 		for _, id := range e.Inputs {
 			if in := h.inputs[id]; in != nil {
@@ -74,6 +94,16 @@ func (h *History) Apply(p event.Payload) {
 	case *event.CallSettled:
 		h.result(e.ID, e.Text.String(), e.Outcome != event.OutcomeOK)
 	}
+}
+
+// found are the findings in words.
+var found = map[event.Finding]string{
+	event.FindingHappened: "it happened", event.FindingDidNotHappen: "it did not happen", event.FindingUnknown: "it is still unknown",
+}
+
+// user adds a message that the user did not type.
+func (h *History) user(text string) {
+	h.Messages = append(h.Messages, model.Message{Role: model.RoleUser, Parts: []model.Part{{Kind: model.PartText, Text: text}}})
 }
 
 func (h *History) section(e *event.SectionResolved) {
@@ -165,8 +195,12 @@ func (h *History) Request(m event.ModelChoice, cwd string, position uint64, used
 	if n := len(messages); n > 0 {
 		messages[n-1].Parts = append([]model.Part(nil), messages[n-1].Parts...)
 	}
+	sections, tools := append([]model.Section(nil), h.sections...), h.tools
+	if h.discussion {
+		sections, tools = append(sections, model.Section{ID: discussionSection, Text: discussionText}), nil
+	}
 	return &model.Request{
-		Model: m.Name, Params: model.Params{MaxOutput: m.Output}, Cwd: cwd, Sections: append([]model.Section(nil), h.sections...), Tools: h.tools,
+		Model: m.Name, Params: model.Params{MaxOutput: m.Output}, Cwd: cwd, Sections: sections, Tools: tools,
 		Messages: messages, Position: position, Used: append([]uint64(nil), used...),
 	}
 }
@@ -175,7 +209,7 @@ func (h *History) Request(m event.ModelChoice, cwd string, position uint64, used
 func (h *History) Clone() *History {
 	c := &History{
 		Messages: slices.Clip(h.Messages), inputs: maps.Clone(h.inputs), parts: slices.Clip(h.parts), results: maps.Clone(h.results),
-		sections: slices.Clone(h.sections), tools: h.tools,
+		sections: slices.Clone(h.sections), tools: h.tools, discussion: h.discussion,
 	}
 	if n := len(c.Messages); n > 0 { // the last message may still grow
 		c.Messages = append(c.Messages[:n-1:n-1], c.Messages[n-1])

@@ -881,6 +881,12 @@ func (x *ControlRequested) EncodeMsg(e *Encoder) {
 	if x.Source != "" {
 		n++
 	}
+	if x.Input != "" {
+		n++
+	}
+	if !x.Text.IsZero() {
+		n++
+	}
 	e.Map(n)
 	if x.ID != "" {
 		e.String("id")
@@ -898,6 +904,14 @@ func (x *ControlRequested) EncodeMsg(e *Encoder) {
 		e.String("source")
 		e.String(x.Source)
 	}
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+	if !x.Text.IsZero() {
+		e.String("text")
+		e.Text(x.Text)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -912,6 +926,10 @@ func (x *ControlRequested) DecodeMsg(r *Reader) {
 			x.Turn = r.String()
 		case "source":
 			x.Source = r.String()
+		case "input":
+			x.Input = r.String()
+		case "text":
+			x.Text = r.Text()
 		default:
 			r.Skip()
 		}
@@ -924,7 +942,9 @@ func (x *ControlRequested) IsZero() bool {
 		x.ID == "" &&
 		x.Kind == "" &&
 		x.Turn == "" &&
-		x.Source == ""
+		x.Source == "" &&
+		x.Input == "" &&
+		x.Text.IsZero()
 }
 
 // EncodeMsg writes x.
@@ -1036,6 +1056,9 @@ func (x *ExecutionChanged) EncodeMsg(e *Encoder) {
 	if x.Waiting != "" {
 		n++
 	}
+	if x.Goal != "" {
+		n++
+	}
 	e.Map(n)
 	if x.Trigger != "" {
 		e.String("trigger")
@@ -1057,6 +1080,10 @@ func (x *ExecutionChanged) EncodeMsg(e *Encoder) {
 		e.String("waiting")
 		e.String(x.Waiting)
 	}
+	if x.Goal != "" {
+		e.String("goal")
+		e.String(x.Goal)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1073,6 +1100,8 @@ func (x *ExecutionChanged) DecodeMsg(r *Reader) {
 			x.Reason = r.String()
 		case "waiting":
 			x.Waiting = r.String()
+		case "goal":
+			x.Goal = r.String()
 		default:
 			r.Skip()
 		}
@@ -1086,7 +1115,233 @@ func (x *ExecutionChanged) IsZero() bool {
 		x.Phase == "" &&
 		x.Cycle == "" &&
 		x.Reason == "" &&
-		x.Waiting == ""
+		x.Waiting == "" &&
+		x.Goal == ""
+}
+
+// EncodeMsg writes x.
+func (x *ControlAnswered) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Input != "" {
+		n++
+	}
+	if !x.Text.IsZero() {
+		n++
+	}
+	e.Map(n)
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+	if !x.Text.IsZero() {
+		e.String("text")
+		e.Text(x.Text)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *ControlAnswered) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "input":
+			x.Input = r.String()
+		case "text":
+			x.Text = r.Text()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *ControlAnswered) IsZero() bool {
+	return true &&
+		x.Input == "" &&
+		x.Text.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *AttemptRefused) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Attempt != "" {
+		n++
+	}
+	if x.Input != "" {
+		n++
+	}
+	if x.Code != "" {
+		n++
+	}
+	if !x.Text.IsZero() {
+		n++
+	}
+	e.Map(n)
+	if x.Attempt != "" {
+		e.String("attempt")
+		e.String(x.Attempt)
+	}
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+	if x.Code != "" {
+		e.String("code")
+		e.String(x.Code)
+	}
+	if !x.Text.IsZero() {
+		e.String("text")
+		e.Text(x.Text)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *AttemptRefused) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "attempt":
+			x.Attempt = r.String()
+		case "input":
+			x.Input = r.String()
+		case "code":
+			x.Code = r.String()
+		case "text":
+			x.Text = r.Text()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *AttemptRefused) IsZero() bool {
+	return true &&
+		x.Attempt == "" &&
+		x.Input == "" &&
+		x.Code == "" &&
+		x.Text.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *CallInspected) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Call != "" {
+		n++
+	}
+	if x.Finding != "" {
+		n++
+	}
+	if !x.Note.IsZero() {
+		n++
+	}
+	e.Map(n)
+	if x.Call != "" {
+		e.String("call")
+		e.String(x.Call)
+	}
+	if x.Finding != "" {
+		e.String("finding")
+		e.String(string(x.Finding))
+	}
+	if !x.Note.IsZero() {
+		e.String("note")
+		e.Text(x.Note)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *CallInspected) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "call":
+			x.Call = r.String()
+		case "finding":
+			x.Finding = Finding(r.Word())
+		case "note":
+			x.Note = r.Text()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *CallInspected) IsZero() bool {
+	return true &&
+		x.Call == "" &&
+		x.Finding == "" &&
+		x.Note.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *RunDied) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Run != "" {
+		n++
+	}
+	if x.Step != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Run != "" {
+		e.String("run")
+		e.String(x.Run)
+	}
+	if x.Step != "" {
+		e.String("step")
+		e.String(x.Step)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *RunDied) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "run":
+			x.Run = r.String()
+		case "step":
+			x.Step = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *RunDied) IsZero() bool {
+	return true &&
+		x.Run == "" &&
+		x.Step == ""
+}
+
+// EncodeMsg writes x.
+func (x *RunClosed) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Run != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Run != "" {
+		e.String("run")
+		e.String(x.Run)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *RunClosed) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "run":
+			x.Run = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *RunClosed) IsZero() bool {
+	return true &&
+		x.Run == ""
 }
 
 // EncodeMsg writes x.
@@ -1521,6 +1776,12 @@ func (x *InputAdmitted) EncodeMsg(e *Encoder) {
 	if len(x.Blocks) > 0 {
 		n++
 	}
+	if x.Turn != "" {
+		n++
+	}
+	if x.Control != nil {
+		n++
+	}
 	e.Map(n)
 	if x.ID != "" {
 		e.String("id")
@@ -1545,6 +1806,14 @@ func (x *InputAdmitted) EncodeMsg(e *Encoder) {
 			x.Blocks[i0].EncodeMsg(e)
 		}
 	}
+	if x.Turn != "" {
+		e.String("turn")
+		e.String(x.Turn)
+	}
+	if x.Control != nil {
+		e.String("control")
+		(*x.Control).EncodeMsg(e)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1565,6 +1834,14 @@ func (x *InputAdmitted) DecodeMsg(r *Reader) {
 				el0.DecodeMsg(r)
 				x.Blocks = append(x.Blocks, el0)
 			}
+		case "turn":
+			x.Turn = r.String()
+		case "control":
+			{
+				var p0 Control
+				p0.DecodeMsg(r)
+				x.Control = &p0
+			}
 		default:
 			r.Skip()
 		}
@@ -1578,7 +1855,90 @@ func (x *InputAdmitted) IsZero() bool {
 		x.Client == "" &&
 		x.Trigger == "" &&
 		x.Delivery == "" &&
-		len(x.Blocks) == 0
+		len(x.Blocks) == 0 &&
+		x.Turn == "" &&
+		x.Control == nil
+}
+
+// EncodeMsg writes x.
+func (x *Control) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Kind != "" {
+		n++
+	}
+	if x.Call != "" {
+		n++
+	}
+	if x.Finding != "" {
+		n++
+	}
+	if !x.Note.IsZero() {
+		n++
+	}
+	if x.Input != "" {
+		n++
+	}
+	if x.Revision != 0 {
+		n++
+	}
+	e.Map(n)
+	if x.Kind != "" {
+		e.String("kind")
+		e.String(string(x.Kind))
+	}
+	if x.Call != "" {
+		e.String("call")
+		e.String(x.Call)
+	}
+	if x.Finding != "" {
+		e.String("finding")
+		e.String(string(x.Finding))
+	}
+	if !x.Note.IsZero() {
+		e.String("note")
+		e.Text(x.Note)
+	}
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+	if x.Revision != 0 {
+		e.String("revision")
+		e.Uint(x.Revision)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *Control) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "kind":
+			x.Kind = ControlKind(r.Word())
+		case "call":
+			x.Call = r.String()
+		case "finding":
+			x.Finding = Finding(r.Word())
+		case "note":
+			x.Note = r.Text()
+		case "input":
+			x.Input = r.String()
+		case "revision":
+			x.Revision = r.Uint()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *Control) IsZero() bool {
+	return true &&
+		x.Kind == "" &&
+		x.Call == "" &&
+		x.Finding == "" &&
+		x.Note.IsZero() &&
+		x.Input == "" &&
+		x.Revision == 0
 }
 
 // EncodeMsg writes x.
@@ -1881,6 +2241,128 @@ func (x *Failure) IsZero() bool {
 		x.Status == 0 &&
 		x.RequestID == "" &&
 		x.Reason.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *InputGated) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Input != "" {
+		n++
+	}
+	if !x.Gate.IsZero() {
+		n++
+	}
+	e.Map(n)
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+	if !x.Gate.IsZero() {
+		e.String("gate")
+		x.Gate.EncodeMsg(e)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *InputGated) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "input":
+			x.Input = r.String()
+		case "gate":
+			x.Gate.DecodeMsg(r)
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *InputGated) IsZero() bool {
+	return true &&
+		x.Input == "" &&
+		x.Gate.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *ExecutionGate) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Reason != "" {
+		n++
+	}
+	if x.Recovery != "" {
+		n++
+	}
+	if x.Revision != 0 {
+		n++
+	}
+	if x.Cycle != "" {
+		n++
+	}
+	if x.Request != "" {
+		n++
+	}
+	if x.Source != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Reason != "" {
+		e.String("reason")
+		e.String(x.Reason)
+	}
+	if x.Recovery != "" {
+		e.String("recovery")
+		e.String(x.Recovery)
+	}
+	if x.Revision != 0 {
+		e.String("revision")
+		e.Uint(x.Revision)
+	}
+	if x.Cycle != "" {
+		e.String("cycle")
+		e.String(x.Cycle)
+	}
+	if x.Request != "" {
+		e.String("request")
+		e.String(x.Request)
+	}
+	if x.Source != "" {
+		e.String("source")
+		e.String(x.Source)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *ExecutionGate) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "reason":
+			x.Reason = r.String()
+		case "recovery":
+			x.Recovery = r.String()
+		case "revision":
+			x.Revision = r.Uint()
+		case "cycle":
+			x.Cycle = r.String()
+		case "request":
+			x.Request = r.String()
+		case "source":
+			x.Source = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *ExecutionGate) IsZero() bool {
+	return true &&
+		x.Reason == "" &&
+		x.Recovery == "" &&
+		x.Revision == 0 &&
+		x.Cycle == "" &&
+		x.Request == "" &&
+		x.Source == ""
 }
 
 // EncodeMsg writes x.
@@ -2212,6 +2694,9 @@ func (x *TurnStarted) EncodeMsg(e *Encoder) {
 	if !x.Model.IsZero() {
 		n++
 	}
+	if x.Discussion {
+		n++
+	}
 	e.Map(n)
 	if x.ID != "" {
 		e.String("id")
@@ -2229,6 +2714,10 @@ func (x *TurnStarted) EncodeMsg(e *Encoder) {
 		e.String("model")
 		x.Model.EncodeMsg(e)
 	}
+	if x.Discussion {
+		e.String("discussion")
+		e.Bool(x.Discussion)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -2243,6 +2732,8 @@ func (x *TurnStarted) DecodeMsg(r *Reader) {
 			x.Trigger = Trigger(r.Word())
 		case "model":
 			x.Model.DecodeMsg(r)
+		case "discussion":
+			x.Discussion = r.Bool()
 		default:
 			r.Skip()
 		}
@@ -2255,7 +2746,8 @@ func (x *TurnStarted) IsZero() bool {
 		x.ID == "" &&
 		x.Cycle == "" &&
 		x.Trigger == "" &&
-		x.Model.IsZero()
+		x.Model.IsZero() &&
+		!x.Discussion
 }
 
 // EncodeMsg writes x.

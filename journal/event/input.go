@@ -6,6 +6,7 @@ var Inputs = Group{
 	Of[InputDeliveryBatch]("session.input.delivery_batch.1"),
 	Of[InputApplied]("session.input.applied.1"),
 	Of[InputSettled]("session.input.settled.1"),
+	Of[InputGated]("session.input.gated.1"),
 }
 
 // Delivery says when an input wants to be taken.
@@ -22,7 +23,9 @@ type Trigger string
 
 // The triggers.
 const (
-	TriggerUser Trigger = "user"
+	TriggerUser        Trigger = "user"
+	TriggerUserControl Trigger = "user_control" // a native command of the user
+	TriggerRecovery    Trigger = "recovery"     // a control that a repair queued
 )
 
 // InputAdmitted: the input is saved. From here on it is never lost.
@@ -32,6 +35,43 @@ type InputAdmitted struct {
 	Trigger  Trigger  `msgpack:"trigger" json:"trigger"`
 	Delivery Delivery `msgpack:"delivery" json:"delivery"`
 	Blocks   []Block  `msgpack:"blocks" json:"blocks"`
+	// Turn is the running turn that the input was steered into by name; empty where no turn was named.
+	Turn string `msgpack:"turn" json:"turn,omitempty"`
+	// Control is what a native command asks for; nil for what the model is to be told.
+	Control *Control `msgpack:"control" json:"control,omitempty"`
+}
+
+// ControlKind is a native command.
+type ControlKind string
+
+// The native commands.
+const (
+	ControlResume  ControlKind = "resume_work"     // /resume
+	ControlInspect ControlKind = "inspect_outcome" // /inspect-outcome: lists
+	ControlFinding ControlKind = "record_outcome"  // /inspect-outcome CALL VERDICT NOTE
+	ControlRecover ControlKind = "recover_input"   // queued by an offline repair
+)
+
+// Finding is what a user found out about a call whose effect was unknown.
+type Finding string
+
+// The findings. FindingUnknown clears nothing.
+const (
+	FindingHappened     Finding = "happened"
+	FindingDidNotHappen Finding = "did_not_happen"
+	FindingUnknown      Finding = "unknown"
+)
+
+// Control is the typed form of a native command: a decision reads it, and never the text that it was made of.
+type Control struct {
+	Kind    ControlKind `msgpack:"kind" json:"kind"`
+	Call    string      `msgpack:"call" json:"call,omitempty"`       // of a finding
+	Finding Finding     `msgpack:"finding" json:"finding,omitempty"` // of a finding
+	Note    Text        `msgpack:"note" json:"note"`                 // of a finding: what was looked at
+	// Input and Revision are those of a repair: the input that was held by mistake, and the execution revision at which
+	// that was proved.
+	Input    string `msgpack:"input" json:"input,omitempty"`
+	Revision uint64 `msgpack:"revision" json:"revision,omitempty"`
 }
 
 // BlockType is the type of a content block, as in ACP.
@@ -82,4 +122,21 @@ type Failure struct {
 	Status    uint64 `msgpack:"status" json:"status,omitempty"`
 	RequestID string `msgpack:"request_id" json:"request_id,omitempty"`
 	Reason    Text   `msgpack:"reason" json:"reason"`
+}
+
+// InputGated: execution is held, so the saved input is not run. It moves no receipt; the gate stands beside it.
+type InputGated struct {
+	Input string        `msgpack:"input" json:"input"`
+	Gate  ExecutionGate `msgpack:"gate" json:"gate"`
+}
+
+// ExecutionGate is why execution does not go on, as it was when the input met it. Reason and Recovery are of the table
+// in package commands.
+type ExecutionGate struct {
+	Reason   string `msgpack:"reason" json:"reason"`
+	Recovery string `msgpack:"recovery" json:"recovery"`
+	Revision uint64 `msgpack:"revision" json:"revision"` // of the execution
+	Cycle    string `msgpack:"cycle" json:"cycle,omitempty"`
+	Request  string `msgpack:"request" json:"request,omitempty"` // the human request that is waited for
+	Source   string `msgpack:"source" json:"source,omitempty"`   // the external source that is waited for
 }

@@ -21,6 +21,8 @@ type TurnStarted struct {
 	Cycle   string      `msgpack:"cycle" json:"cycle"`
 	Trigger Trigger     `msgpack:"trigger" json:"trigger"`
 	Model   ModelChoice `msgpack:"model" json:"model"`
+	// Discussion: the turn answers in words only. All tools are disabled, because an effect of unknown outcome holds the session.
+	Discussion bool `msgpack:"discussion" json:"discussion,omitempty"`
 }
 
 // TurnEnded ends it: completed, cancelled or failed.

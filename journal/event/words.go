@@ -9,7 +9,7 @@ var words = func() map[string]string {
 		string(AccessRead), string(AccessWrite), string(AccessExecute),
 		string(PlaceInside), string(PlaceOutside), string(PlaceSecret), string(PlaceNone),
 		string(Allow), string(Ask), string(Deny), string(ModeStandard), string(ModeStrict), string(ModeAllowAll),
-		string(DeliverSteer), string(DeliverQueue), string(TriggerUser),
+		string(DeliverSteer), string(DeliverQueue), string(TriggerUser), string(TriggerUserControl), string(ControlResume),
 		string(BlockText), string(BlockLink), string(BlockResource), string(BlockImage), string(PartReasoning),
 		string(CutStream), string(CutCancelled), string(CutInterrupted),
 		string(InvalidArguments), string(Unavailable), string(Denied),
