@@ -468,6 +468,7 @@ func TestEveryEventTypeIsFoldedAndEmitted(t *testing.T) {
 			}
 		}
 	}
+	collect(heldAndInspected(t))
 	o := newOwner(t).create()
 	o.do(&commands.ResolveContext{Sections: []event.SectionResolved{{ID: "kernel", Text: event.NewText("x")}}, Tools: []event.ToolEntry{{Name: "read"}}})
 	o.do(&commands.ResolvePolicy{Policy: event.Policy{Retry: event.RetryPolicy{MaxAttempts: 3, WindowMS: 60_000}}})
@@ -488,6 +489,29 @@ func TestEveryEventTypeIsFoldedAndEmitted(t *testing.T) {
 	if found := unfoldedOrUnemitted([]*event.Type{{Kind: 60000, Name: "session.unused.1"}}, emitted); len(found) != 2 {
 		t.Errorf("an unused type is found as %v", found)
 	}
+}
+
+// heldAndInspected is a session with a call of unknown effect whose resume is refused until the user has looked, and that ends
+// in good order with an input waiting.
+func heldAndInspected(t *testing.T) *owner {
+	o := newOwner(t).create()
+	o.admit()
+	o.begin()
+	call := o.respond(event.Allow)
+	o.must(&commands.StartCall{ID: call, Attempt: 1})
+	o.reopen()
+	command := func(c event.Control) string {
+		out := o.must(&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("/command")}}, Control: &c})
+		return out[0].(*event.InputAdmitted).ID
+	}
+	if d := o.do(&commands.StartRequest{Input: command(event.Control{Kind: event.ControlResume}), Number: 1, Attempt: 1}); d.Refusal == nil || d.Refusal.Code != commands.CodeUncertain {
+		t.Fatalf("resume over a call of unknown effect: %v", d.Refusal)
+	}
+	o.control(command(event.Control{Kind: event.ControlInspect}))
+	o.control(command(event.Control{Kind: event.ControlFinding, Call: call, Finding: event.FindingHappened}))
+	o.admit()
+	o.must(&commands.CloseRun{Run: o.run.String()})
+	return o
 }
 
 func unfoldedOrUnemitted(types []*event.Type, emitted map[string]bool) (wrong []string) {

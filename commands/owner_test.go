@@ -80,6 +80,32 @@ func (o *owner) reopen() {
 	}
 }
 
+// startStep starts the request that a step wants, with what it takes along.
+func (o *owner) startStep(st engine.Step) {
+	o.t.Helper()
+	c := &commands.StartRequest{Input: st.Input, Turn: st.Turn, Number: st.Number, Attempt: st.Attempt}
+	for _, in := range engine.Along(o.view(), st) {
+		c.Inputs = append(c.Inputs, in.ID)
+	}
+	d := o.do(c)
+	if in := o.root().Inputs.Get(st.Input); d.Refusal != nil && (len(d.Events) == 0 || in != nil) {
+		o.t.Fatalf("%T refused: %v", c, d.Refusal)
+	}
+}
+
+// control carries out a native command.
+func (o *owner) control(id string) {
+	o.t.Helper()
+	switch in := o.root().Inputs.Get(id); in.Control.Kind {
+	case event.ControlInspect:
+		o.must(&commands.ListOutcomes{Input: id, Text: event.NewText("list")})
+	case event.ControlFinding:
+		o.must(&commands.RecordOutcome{Input: id, Note: event.NewText("note")})
+	default:
+		o.t.Fatalf("%s is carried out as a %s", id, in.Control.Kind)
+	}
+}
+
 func (o *owner) must(c commands.Command) []event.Payload {
 	o.t.Helper()
 	d := o.do(c)
@@ -255,6 +281,9 @@ func (l *ledger) take(p event.Payload) string {
 		return once(l.admitted, e.ID, "admitted")
 	case *event.InputApplied:
 		l.inTurn[e.Input] = e.Turn
+		if e.Turn == "" { // a native command without a turn
+			return once(l.applied, e.Input, "applied")
+		}
 		if l.admitted[e.Input] == 0 || l.settled[e.Input] > 0 || e.Turn != l.turn {
 			return fmt.Sprintf("input %s was applied to turn %s out of order", e.Input, e.Turn)
 		}

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	_ = flag.Set("rapid.nofailfile", "true") // a seeded defect is found on purpose
 	_ = flag.Set("rapid.steps", "60")
-	_ = flag.Set("rapid.shrinktime", "1s")
+	_ = flag.Set("rapid.shrinktime", "2s")
 	os.Exit(m.Run())
 }
 
@@ -105,7 +105,9 @@ func actions(o *owner) map[string]func(*rapid.T) {
 			st := rapid.SampledFrom(steps).Draw(t, "step")
 			switch st.Kind {
 			case engine.StepRequest:
-				o.must(&commands.StartRequest{Input: st.Input, Turn: st.Turn, Number: st.Number, Attempt: st.Attempt})
+				o.startStep(st)
+			case engine.StepControl:
+				o.control(st.Input)
 			case engine.StepAsk:
 				o.must(&commands.AskPermission{Call: st.Call})
 			case engine.StepCall:
@@ -169,6 +171,43 @@ func actions(o *owner) map[string]func(*rapid.T) {
 				c.Turn = wrong(t, a.ID)
 			}
 			o.do(c)
+		},
+		"steer": func(t *rapid.T) {
+			c := &commands.SteerInput{Turn: "turn_none", Blocks: []event.Block{{Type: event.BlockText, Text: text(t)}}}
+			if a := o.root().Turns.Active; a != nil {
+				c.Turn = wrong(t, a.ID)
+			}
+			before := dump(o.view())
+			if d := o.do(c); d.Refusal != nil && (len(d.Events) > 0 || dump(o.view()) != before) {
+				t.Fatalf("a refused steer left something behind")
+			}
+		},
+		"queue": func(t *rapid.T) {
+			o.do(&commands.AdmitInput{Delivery: event.DeliverQueue, Blocks: []event.Block{{Type: event.BlockText, Text: text(t)}}})
+		},
+		"withdraw": func(t *rapid.T) {
+			if in := o.root().Inputs.Open; len(in) > 0 {
+				o.do(&commands.WithdrawInput{Input: wrong(t, rapid.SampledFrom(in).Draw(t, "input").ID)})
+			}
+		},
+		"command": func(t *rapid.T) {
+			c := &event.Control{Kind: rapid.SampledFrom([]event.ControlKind{event.ControlResume, event.ControlInspect, event.ControlFinding}).Draw(t, "kind")}
+			if c.Kind == event.ControlFinding {
+				c.Call = "call_none"
+				if u := o.root().Calls.Uncertain; len(u) > 0 {
+					c.Call = wrong(t, rapid.SampledFrom(u).Draw(t, "call").Call)
+				}
+				c.Finding = rapid.SampledFrom([]event.Finding{event.FindingHappened, event.FindingDidNotHappen, event.FindingUnknown}).Draw(t, "finding")
+				c.Note = text(t)
+			}
+			o.do(&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("/command")}}, Control: c})
+		},
+		"close": func(t *rapid.T) {
+			if rapid.IntRange(0, 2).Draw(t, "really") == 0 {
+				o.do(&commands.CancelTurn{Source: "shutdown"})
+				o.do(&commands.CloseRun{Run: o.run.String()})
+				o.reopen()
+			}
 		},
 		"crash": func(t *rapid.T) {
 			if rapid.IntRange(0, 2).Draw(t, "really") == 0 {
@@ -310,7 +349,7 @@ func TestSeededDefectsAreFoundAndShrunk(t *testing.T) {
 				r.run(property(decide))
 			}
 			steps := strings.Count(r.log.String(), "[rapid] draw action:")
-			if steps == 0 || steps > 60 { // a run has hundreds; how far shrinking comes in its time depends on the machine
+			if steps == 0 || steps > 150 { // a run has hundreds; how far shrinking comes in its time depends on the machine
 				t.Errorf("shrunk to %d commands:\n%s", steps, r.log.String())
 			}
 		})

@@ -154,4 +154,7 @@ var controlFolds = folds{
 		s.Execution.Woken = false
 		return nil
 	}),
+	// For people and for clients; no view reads them.
+	on(func(*View, *Session, Meta, *event.ControlAnswered) error { return nil }),
+	on(func(*View, *Session, Meta, *event.AttemptRefused) error { return nil }),
 }

@@ -48,7 +48,7 @@ func on[T any, P interface {
 }
 
 // Inert are the event types that no view reads: they are for people and for clients.
-var Inert = []string{"session.control.answered.1", "session.attempt.refused.1"}
+var Inert = []string{}
 
 var allFolds = []folds{
 	sessionFolds, inputFolds, turnFolds, callFolds, controlFolds, forkFolds,

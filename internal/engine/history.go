@@ -52,14 +52,11 @@ func (s *Session) modelRequest(st Step) (req *model.Request, along []string, err
 		}
 		h.Apply(&event.CatalogueResolved{Tools: c.Tools})
 	}
-	var taken []*projections.Input
+	taken := Along(v, st)
 	switch in := v.Root.Inputs.Get(st.Input); {
-	case st.Input == "" && (v.Root.Turns.Active == nil || v.Root.Turns.Active.Backoff == nil):
-		taken = v.Root.Deliverable()
 	case in == nil:
 	case in.Control != nil:
 		h.Apply(&event.ControlRequested{Kind: string(in.Control.Kind), Text: event.NewText(commands.ResumeText)})
-		taken = v.Root.Resumable()
 	default:
 		h.Apply(&event.TurnStarted{Discussion: commands.Discussable(&v.Root.Execution)})
 		deliver(h, in)

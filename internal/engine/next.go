@@ -105,6 +105,22 @@ func beginStep(in *projections.Input) Step {
 	return Step{Key: fmt.Sprintf("request:%s/1/1", in.ID), Kind: StepRequest, Input: in.ID, Number: 1, Attempt: 1}
 }
 
+// Along are the inputs that the request of a step takes along, beside the one that begins its turn: at a safe point those that
+// were steered into the running turn, in a resumed turn all that wait. They are looked at when the request is made.
+func Along(v *projections.View, st Step) []*projections.Input {
+	s := v.Root
+	if st.Input == "" {
+		if t := s.Turns.Active; t != nil && t.Backoff != nil {
+			return nil // another attempt is the same request
+		}
+		return s.Deliverable()
+	}
+	if in := s.Inputs.Get(st.Input); in != nil && in.Control != nil {
+		return s.Resumable()
+	}
+	return nil
+}
+
 func requestStep(t *projections.Turn, number, attempt uint64, open bool) Step {
 	owner := t.ID
 	if number == 1 && len(t.Inputs) > 0 {

@@ -397,7 +397,7 @@ func TestEveryPrefixOfAJournalRecovers(t *testing.T) {
 		}
 		// Each result finds its call in the model's history, in order.
 		y.view(func(*projections.View) {
-			req, err := y.modelRequest(Step{})
+			req, _, err := y.modelRequest(Step{})
 			if err != nil {
 				t.Fatal(err)
 			}
