@@ -23,7 +23,7 @@ type Input struct {
 
 	Steered string               `json:"steered_into,omitempty"` // the turn that it was meant for by name
 	Control *event.Control       `json:"control,omitempty"`
-	Gate    *event.ExecutionGate `json:"gate,omitempty"` // that it met; it is left as it was then
+	Gate    *event.ExecutionGate `json:"held_by,omitempty"` // that it met; it is left as it was then
 }
 
 // Inputs are the inputs of a session. Open holds those without a terminal receipt, in the order of admission.
@@ -74,7 +74,7 @@ func (s *Session) Deliverable() (out []*Input) {
 		case x.Steered == t.ID:
 			out = append(out, x)
 		case x.Delivery == event.DeliverQueue || held:
-		case t.Resumed() || x.Sequence > s.Turns.Boundary:
+		case t.Resumed() || x.Sequence > t.Since:
 			out = append(out, x)
 		default:
 			held = true
@@ -159,6 +159,9 @@ var inputFolds = folds{
 			return err
 		}
 		x.Turn, x.AppliedAt, x.UpdatedAt = e.Turn, m.At, m.At
+		if len(t.Inputs) == 0 && x.Sequence > s.Turns.Boundary {
+			t.Since = x.Sequence
+		}
 		t.Inputs = append(t.Inputs, e.Input)
 		return move(lifecycle.Input, &x.State, lifecycle.InputApplied, e.Input)
 	}),

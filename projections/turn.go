@@ -27,6 +27,9 @@ type Turn struct {
 	Stop       string            `json:"stop,omitempty"`
 	Fault      event.Failure     `json:"failure,omitzero"`
 	Discussion bool              `json:"discussion,omitempty"` // words only
+	// Since is the sequence after which an input came while the session ran: that of the input that began the turn, or that of the
+	// turn itself where it began with one that had been left waiting.
+	Since uint64 `json:"-"`
 }
 
 // Resumed says that a native control started the turn to go on with held work.
@@ -99,7 +102,7 @@ var turnFolds = folds{
 		}
 		t := &Turn{
 			ID: e.ID, Cycle: e.Cycle, State: lifecycle.Turn.Initial, Trigger: e.Trigger, Model: e.Model,
-			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID, Discussion: e.Discussion,
+			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID, Discussion: e.Discussion, Since: m.Sequence,
 		}
 		s.Turns.Active, s.Turns.Last = t, e.ID
 		s.Turns.Count++

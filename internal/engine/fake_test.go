@@ -374,6 +374,14 @@ func (x *session) prompt(text string) string {
 	return find[*event.InputAdmitted](x.must(admission(text)).Events).ID
 }
 
+// queue admits an input that waits for its own turn.
+func (x *session) queue(text string) string {
+	x.t.Helper()
+	c := admission(text)
+	c.Delivery = event.DeliverQueue
+	return find[*event.InputAdmitted](x.must(c).Events).ID
+}
+
 // asked waits for the next request to the provider.
 func (b *bench) asked() *fakeStream {
 	b.t.Helper()
