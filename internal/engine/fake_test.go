@@ -374,8 +374,8 @@ func (x *session) prompt(text string) string {
 	return find[*event.InputAdmitted](x.must(admission(text)).Events).ID
 }
 
-// queue admits an input that waits for its own turn.
-func (x *session) queue(text string) string {
+// later admits an input that waits for its own turn.
+func (x *session) later(text string) string {
 	x.t.Helper()
 	c := admission(text)
 	c.Delivery = event.DeliverQueue

@@ -313,7 +313,7 @@ func TestEveryPrefixOfAJournalRecovers(t *testing.T) {
 	asker := newAsker()
 	x.SetAsker(asker)
 	x.prompt("one")
-	x.queue("two")
+	x.later("two")
 	st := x.asked()
 	_ = st.text("words")
 	x.clock.advance(time.Second)
