@@ -1,6 +1,8 @@
 package acp
 
 import (
+	"context"
+
 	"zuno/acp/schema"
 	"zuno/acp/wire"
 	"zuno/internal/engine"
@@ -12,27 +14,31 @@ func (s *Server) closeSession(r *wire.Request) {
 		_ = r.ReplyError(err)
 		return
 	}
-	s.mu.Lock()
-	x := s.sessions[p.SessionID]
-	delete(s.sessions, p.SessionID)
-	s.mu.Unlock()
+	x := s.session(p.SessionID)
 	if x == nil {
 		_ = r.ReplyError(rpcError(engine.ErrNotFound))
 		return
 	}
-	x.post(func() { x.close(r) })
+	s.closing(r, x, func() { x.close(r) })
 }
 
 // close ends the session's running work and gives up its journal.
 func (x *session) close(req *wire.Request) {
-	x.mu.Lock()
-	s := x.engine
-	x.mu.Unlock()
-	if s != nil {
-		if err := x.server.host.Close(req.Context(), x.id, "close"); err != nil {
-			_ = req.ReplyError(rpcError(err))
-			return
-		}
+	if err := x.release(req.Context(), "close"); err != nil {
+		_ = req.ReplyError(rpcError(err))
+		return
 	}
 	_ = req.Reply(schema.CloseSessionResponse{})
+}
+
+// release gives up what the connection has of the session.
+func (x *session) release(ctx context.Context, source string) error {
+	x.mu.Lock()
+	s := x.engine
+	x.engine, x.settings = nil, nil
+	x.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return x.server.host.Close(ctx, x.id, source)
 }

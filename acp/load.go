@@ -23,18 +23,11 @@ func (s *Server) loadSession(r *wire.Request) {
 		_ = r.ReplyError(bad)
 		return
 	}
-	s.mu.Lock()
-	x := s.sessions[p.SessionID]
-	if x == nil {
-		x = newSession(s, p.SessionID, cwd)
-		s.sessions[p.SessionID] = x
-	}
-	s.mu.Unlock()
-	x.post(func() { x.load(r, servers) })
+	s.open(r, p.SessionID, cwd, func(x *session) bool { return x.load(r, servers) })
 }
 
 // load replays everything, answers, and follows the session from then on.
-func (x *session) load(req *wire.Request, mcpServers []string) {
+func (x *session) load(req *wire.Request, mcpServers []string) (opened bool) {
 	x.mu.Lock()
 	s := x.engine
 	reserved := x.settings != nil && s == nil
@@ -45,16 +38,15 @@ func (x *session) load(req *wire.Request, mcpServers []string) {
 	}
 	if reserved { // there is nothing to replay
 		_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: settingsOptions(x.settings)}, func() { x.announce(mcpServers) })
-		return
+		return true
 	}
 	if s != nil {
 		s.Detach(x)
 	}
 	s, err := x.server.host.Open(req.Context(), x.id) // the one that is open, unless it may append no more
 	if err != nil {
-		x.server.forget(x)
 		_ = req.ReplyError(rpcError(err))
-		return
+		return false
 	}
 	s.SetAsker(x)
 	x.mu.Lock()
@@ -71,7 +63,8 @@ func (x *session) load(req *wire.Request, mcpServers []string) {
 	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
 	if err != nil {
 		_ = req.ReplyError(rpcError(fmt.Errorf("session %s cannot be replayed: %w", x.id, err)))
-		return
+		return true
 	}
 	_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: sessionOptions(s)}, func() { x.announce(mcpServers) })
+	return true
 }

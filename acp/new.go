@@ -19,17 +19,18 @@ func (s *Server) newSession(r *wire.Request) {
 		_ = r.ReplyError(bad)
 		return
 	}
-	id, set, err := s.host.Reserve(cwd)
+	s.open(r, s.host.NewID(), cwd, func(x *session) bool { return x.reserve(r, servers) })
+}
+
+// reserve begins a panel: a session that exists in this process alone until its first input.
+func (x *session) reserve(req *wire.Request, mcpServers []string) (opened bool) {
+	set, err := x.server.host.Configure(x.cwd, "")
 	if err != nil {
-		_ = r.ReplyError(rpcError(err))
-		return
+		_ = req.ReplyError(rpcError(err))
+		return false
 	}
-	x := newSession(s, id, cwd)
 	x.settings = set
-	s.mu.Lock()
-	s.sessions[id] = x
-	s.mu.Unlock()
-	_ = r.ReplyThen(schema.NewSessionResponse{SessionID: id, Modes: modes(), ConfigOptions: settingsOptions(set)}, func() { x.announce(servers) })
+	return req.ReplyThen(schema.NewSessionResponse{SessionID: x.id, Modes: modes(), ConfigOptions: settingsOptions(set)}, func() { x.announce(mcpServers) }) == nil
 }
 
 // folder checks the folder that a request names.

@@ -100,14 +100,8 @@ func (s *Server) Notify(_ context.Context, method string, params json.RawMessage
 		return
 	}
 	if x := s.session(p.SessionID); x != nil {
-		x.post(x.cancel)
+		x.post(nil, x.cancel)
 	}
-}
-
-func (s *Server) session(id string) *session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sessions[id]
 }
 
 func (s *Server) prompt(r *wire.Request) {
@@ -116,21 +110,7 @@ func (s *Server) prompt(r *wire.Request) {
 		_ = r.ReplyError(err)
 		return
 	}
-	x := s.session(p.SessionID)
-	if x == nil {
-		_ = r.ReplyError(rpcError(engine.ErrNotFound))
-		return
-	}
-	x.post(func() { x.prompt(r, &p) })
-}
-
-// forget drops a session that could not be opened.
-func (s *Server) forget(x *session) {
-	s.mu.Lock()
-	if s.sessions[x.id] == x {
-		delete(s.sessions, x.id)
-	}
-	s.mu.Unlock()
+	s.post(r, p.SessionID, func(x *session) { x.prompt(r, &p) })
 }
 
 func short(s string) string {

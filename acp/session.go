@@ -19,7 +19,10 @@ type session struct {
 	server   *Server
 	id, cwd  string
 	settings *engine.Settings // of a reserved session
-	inbox    chan func()      // requests, in the order of the wire
+	line     line
+
+	over    bool // closed, or about to be; like opening, it is the server's, which guards it
+	opening int  // requests that wait to open it
 
 	mu        sync.Mutex // guards what follows
 	engine    *engine.Session
@@ -32,13 +35,8 @@ type session struct {
 }
 
 func newSession(s *Server, id, cwd string) *session {
-	x := &session{server: s, id: id, cwd: cwd, inbox: make(chan func(), 1024)}
+	x := &session{server: s, id: id, cwd: cwd}
 	x.reset()
-	go func() {
-		for fn := range x.inbox {
-			fn()
-		}
-	}()
 	return x
 }
 
@@ -49,8 +47,6 @@ func (x *session) reset() {
 	x.waiting = map[string][]*wire.Request{}
 	x.own = map[string]bool{}
 }
-
-func (x *session) post(fn func()) { x.inbox <- fn }
 
 func (x *session) update(u schema.SessionUpdate) {
 	if err := x.server.conn.Notify(schema.MethodSessionUpdate, schema.SessionNotification{SessionID: x.id, Update: u}); err != nil {

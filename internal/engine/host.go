@@ -93,10 +93,15 @@ func (h *Host) Reserve(cwd string) (id string, set *Settings, err error) {
 	if err != nil {
 		return "", nil, err
 	}
+	return h.NewID(), set, nil
+}
+
+// NewID is the id of a session that does not exist yet.
+func (h *Host) NewID() string {
 	for n := 0; ; n++ {
-		id = "ses_" + strings.ToLower(h.ids.ULID("session").String())
+		id := "ses_" + strings.ToLower(h.ids.ULID("session").String())
 		if _, err := os.Lstat(filepath.Join(h.SessionsDir(), id)); err != nil || n > 1000 {
-			return id, set, nil
+			return id
 		}
 	}
 }
