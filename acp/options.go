@@ -50,7 +50,7 @@ func (s *Server) setOption(r *wire.Request) {
 	case !ok:
 		_ = r.ReplyError(invalid("the value of option %s is a string", modelOption))
 	default:
-		x.post(func() { x.chooseModel(r, value) })
+		x.post(r, func() { x.chooseModel(r, value) })
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -102,129 +100,8 @@ func (s *Server) Notify(_ context.Context, method string, params json.RawMessage
 		return
 	}
 	if x := s.session(p.SessionID); x != nil {
-		x.post(x.cancel)
+		x.post(nil, x.cancel)
 	}
-}
-
-func (s *Server) initialize(r *wire.Request) {
-	var p schema.InitializeRequest
-	if err := r.Decode(&p); err != nil {
-		_ = r.ReplyError(err)
-		return
-	}
-	s.ready = true
-	_ = r.Reply(schema.InitializeResponse{
-		ProtocolVersion: schema.ProtocolVersion,
-		AgentInfo:       &schema.Implementation{Name: "zuno", Title: "zuno", Version: s.version},
-		AuthMethods:     []schema.AuthMethod{},
-		AgentCapabilities: &schema.AgentCapabilities{
-			LoadSession:         true,
-			PromptCapabilities:  &schema.PromptCapabilities{Image: true, EmbeddedContext: true},
-			McpCapabilities:     &schema.McpCapabilities{},
-			SessionCapabilities: &schema.SessionCapabilities{List: &schema.SessionListCapabilities{}, Close: &schema.SessionCloseCapabilities{}},
-		},
-	})
-}
-
-func (s *Server) session(id string) *session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sessions[id]
-}
-
-// folder checks the folder that a request names.
-func folder(cwd string) (string, *wire.Error) {
-	if !filepath.IsAbs(cwd) {
-		return "", invalid("cwd must be an absolute path, not %q", short(cwd))
-	}
-	if strings.ContainsRune(cwd, 0) {
-		return "", invalid("cwd holds a NUL character")
-	}
-	return filepath.Clean(cwd), nil
-}
-
-func short(s string) string {
-	if len(s) > 200 {
-		return s[:200] + "…"
-	}
-	return s
-}
-
-// opening checks what a request names that opens a session: its folder and its MCP servers, of which it gives the names.
-func opening(cwd string, list []schema.McpServer) (dir string, servers []string, bad *wire.Error) {
-	if dir, bad = folder(cwd); bad == nil {
-		servers, bad = mcpNames(list)
-	}
-	return dir, servers, bad
-}
-
-func (s *Server) newSession(r *wire.Request) {
-	var p schema.NewSessionRequest
-	if err := r.Decode(&p); err != nil {
-		_ = r.ReplyError(err)
-		return
-	}
-	cwd, servers, bad := opening(p.Cwd, p.McpServers)
-	if bad != nil {
-		_ = r.ReplyError(bad)
-		return
-	}
-	id, set, err := s.host.Reserve(cwd)
-	if err != nil {
-		_ = r.ReplyError(rpcError(err))
-		return
-	}
-	x := newSession(s, id, cwd)
-	x.settings = set
-	s.mu.Lock()
-	s.sessions[id] = x
-	s.mu.Unlock()
-	_ = r.ReplyThen(schema.NewSessionResponse{SessionID: id, Modes: modes(), ConfigOptions: settingsOptions(set)}, func() { x.announce(servers) })
-}
-
-// modes are those that exist: build alone.
-func modes() *schema.SessionModeState {
-	return &schema.SessionModeState{CurrentModeID: "build", AvailableModes: []schema.SessionMode{{ID: "build", Name: "Build", Description: "Work in the worktree."}}}
-}
-
-func (s *Server) setMode(r *wire.Request) {
-	var p schema.SetSessionModeRequest
-	if err := r.Decode(&p); err != nil {
-		_ = r.ReplyError(err)
-		return
-	}
-	switch {
-	case s.session(p.SessionID) == nil:
-		_ = r.ReplyError(rpcError(engine.ErrNotFound))
-	case p.ModeID != "build":
-		_ = r.ReplyError(invalid("there is no mode %q; the only mode is build", short(p.ModeID)))
-	default:
-		_ = r.Reply(schema.SetSessionModeResponse{})
-	}
-}
-
-func (s *Server) loadSession(r *wire.Request) {
-	var p schema.LoadSessionRequest
-	if err := r.Decode(&p); err != nil {
-		_ = r.ReplyError(err)
-		return
-	}
-	cwd, servers, bad := opening(p.Cwd, p.McpServers)
-	if bad == nil && !engine.ValidSessionID(p.SessionID) {
-		bad = rpcError(engine.ErrNotFound)
-	}
-	if bad != nil {
-		_ = r.ReplyError(bad)
-		return
-	}
-	s.mu.Lock()
-	x := s.sessions[p.SessionID]
-	if x == nil {
-		x = newSession(s, p.SessionID, cwd)
-		s.sessions[p.SessionID] = x
-	}
-	s.mu.Unlock()
-	x.post(func() { x.load(r, servers) })
 }
 
 func (s *Server) prompt(r *wire.Request) {
@@ -233,36 +110,12 @@ func (s *Server) prompt(r *wire.Request) {
 		_ = r.ReplyError(err)
 		return
 	}
-	x := s.session(p.SessionID)
-	if x == nil {
-		_ = r.ReplyError(rpcError(engine.ErrNotFound))
-		return
-	}
-	x.post(func() { x.prompt(r, &p) })
+	s.post(r, p.SessionID, func(x *session) { x.prompt(r, &p) })
 }
 
-func (s *Server) closeSession(r *wire.Request) {
-	var p schema.CloseSessionRequest
-	if err := r.Decode(&p); err != nil {
-		_ = r.ReplyError(err)
-		return
+func short(s string) string {
+	if len(s) > 200 {
+		return s[:200] + "…"
 	}
-	s.mu.Lock()
-	x := s.sessions[p.SessionID]
-	delete(s.sessions, p.SessionID)
-	s.mu.Unlock()
-	if x == nil {
-		_ = r.ReplyError(rpcError(engine.ErrNotFound))
-		return
-	}
-	x.post(func() { x.close(r) })
-}
-
-// forget drops a session that could not be opened.
-func (s *Server) forget(x *session) {
-	s.mu.Lock()
-	if s.sessions[x.id] == x {
-		delete(s.sessions, x.id)
-	}
-	s.mu.Unlock()
+	return s
 }

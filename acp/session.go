@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -20,7 +19,10 @@ type session struct {
 	server   *Server
 	id, cwd  string
 	settings *engine.Settings // of a reserved session
-	inbox    chan func()      // requests, in the order of the wire
+	line     line
+
+	over    bool // closed, or about to be; like opening, it is the server's, which guards it
+	opening int  // requests that wait to open it
 
 	mu        sync.Mutex // guards what follows
 	engine    *engine.Session
@@ -33,13 +35,8 @@ type session struct {
 }
 
 func newSession(s *Server, id, cwd string) *session {
-	x := &session{server: s, id: id, cwd: cwd, inbox: make(chan func(), 1024)}
+	x := &session{server: s, id: id, cwd: cwd}
 	x.reset()
-	go func() {
-		for fn := range x.inbox {
-			fn()
-		}
-	}()
 	return x
 }
 
@@ -50,8 +47,6 @@ func (x *session) reset() {
 	x.waiting = map[string][]*wire.Request{}
 	x.own = map[string]bool{}
 }
-
-func (x *session) post(fn func()) { x.inbox <- fn }
 
 func (x *session) update(u schema.SessionUpdate) {
 	if err := x.server.conn.Notify(schema.MethodSessionUpdate, schema.SessionNotification{SessionID: x.id, Update: u}); err != nil {
@@ -193,63 +188,6 @@ func (x *session) cancel() {
 	if err != nil && !errors.As(err, &refusal) {
 		x.server.log.Error("cancel failed", "session", x.id, "error", err)
 	}
-}
-
-// load replays everything, answers, and follows the session from then on.
-func (x *session) load(req *wire.Request, mcpServers []string) {
-	x.mu.Lock()
-	s := x.engine
-	reserved := x.settings != nil && s == nil
-	x.mu.Unlock()
-	if reserved { // a panel that was never used, unless it is unknown what became of its first input
-		_, err := x.server.host.Open(req.Context(), x.id)
-		reserved = errors.Is(err, engine.ErrNotFound)
-	}
-	if reserved { // there is nothing to replay
-		_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: settingsOptions(x.settings)}, func() { x.announce(mcpServers) })
-		return
-	}
-	if s != nil {
-		s.Detach(x)
-	}
-	s, err := x.server.host.Open(req.Context(), x.id) // the one that is open, unless it may append no more
-	if err != nil {
-		x.server.forget(x)
-		_ = req.ReplyError(rpcError(err))
-		return
-	}
-	s.SetAsker(x)
-	x.mu.Lock()
-	x.engine = s
-	waiting, own := x.waiting, x.own
-	x.reset()
-	x.waiting, x.own = waiting, own
-	x.replaying = true
-	x.mu.Unlock()
-	err = s.Attach(x, true)
-	x.mu.Lock()
-	x.replaying = false
-	x.mu.Unlock()
-	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
-	if err != nil {
-		_ = req.ReplyError(rpcError(fmt.Errorf("session %s cannot be replayed: %w", x.id, err)))
-		return
-	}
-	_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: sessionOptions(s)}, func() { x.announce(mcpServers) })
-}
-
-// close ends the session's running work and gives up its journal.
-func (x *session) close(req *wire.Request) {
-	x.mu.Lock()
-	s := x.engine
-	x.mu.Unlock()
-	if s != nil {
-		if err := x.server.host.Close(req.Context(), x.id, "close"); err != nil {
-			_ = req.ReplyError(rpcError(err))
-			return
-		}
-	}
-	_ = req.Reply(schema.CloseSessionResponse{})
 }
 
 // AskPermission puts a permission request to the editor and waits for its answer.

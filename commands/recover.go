@@ -114,7 +114,7 @@ func died(s *projections.Session, run, step string, before []event.Payload, at S
 
 func closeRun(v *projections.View, c *CloseRun, at Stamp) Decision {
 	s := v.Root
-	if !s.Execution.Woken || s.Inputs.Waiting() == nil || s.Turns.Active != nil {
+	if !s.Execution.Woken || s.Inputs.Waiting() == nil {
 		return refuse(CodeNothing, "nothing waits that would have to be told apart from a death")
 	}
 	return events(&event.RunClosed{Run: c.Run})

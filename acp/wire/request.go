@@ -51,11 +51,12 @@ func (r *Request) ReplyError(err error) error { return r.answer(nil, AsError(err
 
 // Go runs f in a goroutine of its own. A panic in f is answered and logged like
 // one in the handler.
-func (r *Request) Go(f func()) {
-	go func() {
-		defer r.recover()
-		f()
-	}()
+func (r *Request) Go(f func()) { go r.Run(f) }
+
+// Run runs f. A panic in f is answered and logged like one in the handler.
+func (r *Request) Run(f func()) {
+	defer r.recover()
+	f()
 }
 
 func (r *Request) answer(result any, e *Error, after func()) error {

@@ -1,0 +1,44 @@
+package acp
+
+import (
+	"context"
+
+	"zuno/acp/schema"
+	"zuno/acp/wire"
+	"zuno/internal/engine"
+)
+
+func (s *Server) closeSession(r *wire.Request) {
+	var p schema.CloseSessionRequest
+	if err := r.Decode(&p); err != nil {
+		_ = r.ReplyError(err)
+		return
+	}
+	x := s.session(p.SessionID)
+	if x == nil {
+		_ = r.ReplyError(rpcError(engine.ErrNotFound))
+		return
+	}
+	s.closing(r, x, func() { x.close(r) })
+}
+
+// close ends the session's running work and gives up its journal.
+func (x *session) close(req *wire.Request) {
+	if err := x.release(req.Context(), "close"); err != nil {
+		_ = req.ReplyError(rpcError(err))
+		return
+	}
+	_ = req.Reply(schema.CloseSessionResponse{})
+}
+
+// release gives up what the connection has of the session.
+func (x *session) release(ctx context.Context, source string) error {
+	x.mu.Lock()
+	s := x.engine
+	x.engine, x.settings = nil, nil
+	x.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return x.server.host.Close(ctx, x.id, source)
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"zuno/commands"
+)
+
+// Close stops the session's running turn, waits for what runs to be settled, and gives up its journal. It is a no-op for a
+// session that is not open. Source says who wants it: close, shutdown.
+func (h *Host) Close(ctx context.Context, id, source string) error {
+	h.mu.Lock()
+	s := h.sessions[id]
+	delete(h.sessions, id)
+	h.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return s.close(ctx, source)
+}
+
+// Shutdown closes every session.
+func (h *Host) Shutdown(ctx context.Context, source string) error {
+	h.mu.Lock()
+	var ids []string
+	for id := range h.sessions {
+		ids = append(ids, id)
+	}
+	h.mu.Unlock()
+	errs := make([]error, len(ids))
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		wg.Go(func() { errs[i] = h.Close(ctx, id, source) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func (s *Session) close(ctx context.Context, source string) error {
+	s.leaving.Store(true)
+	_ = s.inOwner(func() { s.draining = true })
+	_, err := s.do(ctx, "engine:close:"+s.runLabel, "engine", 0, &commands.CancelTurn{Source: source})
+	var refusal *commands.Refusal
+	if errors.As(err, &refusal) {
+		err = nil // nothing ran
+	}
+	if _, e := s.do(ctx, "engine:closed:"+s.runLabel, "engine", 0, &commands.CloseRun{Run: s.run.String()}); e != nil && !errors.As(e, &refusal) {
+		s.host.log.Debug("orderly end not recorded", "session", s.ID, "error", e)
+	}
+	if late := s.stop(ctx); late != nil {
+		go func() { // the journal is given up when the last effect has ended
+			<-s.stopped
+			_ = s.shut()
+		}()
+		return errors.Join(err, late)
+	}
+	return errors.Join(err, s.shut())
+}
+
+// stop ends the owner's goroutine once nothing runs any more. Nothing new is started. It waits as long as ctx lets it.
+func (s *Session) stop(ctx context.Context) error {
+	s.leaving.Store(true)
+	go func() { _ = s.inOwner(func() { s.closing = true }) }() // whether or not anybody waits for it
+	select {
+	case <-s.stopped:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("session %s still runs something that does not stop: %w", s.ID, ctx.Err())
+	}
+}
+
+func (s *Session) shut() error {
+	s.writeSummary(false)
+	s.server.Load().Close()
+	return s.log.Close()
+}
