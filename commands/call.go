@@ -22,18 +22,7 @@ type ResolvedCall struct {
 	Rule        event.Text        `msgpack:"rule"`
 	Blocked     event.BlockKind   `msgpack:"blocked"` // the registry refused it
 	BlockText   event.Text        `msgpack:"block_text"`
-}
-
-// AskPermission is the fence before the user is asked.
-type AskPermission struct {
-	Call string `msgpack:"call"`
-}
-
-// AnswerPermission is the user's answer.
-type AnswerPermission struct {
-	Permission string        `msgpack:"permission"`
-	Verdict    event.Verdict `msgpack:"verdict"`
-	Option     string        `msgpack:"option"`
+	Reusable    bool              `msgpack:"reusable"` // as in event.CallRequested
 }
 
 // StartCall is the fence before a call's effect. Full says that less than [MinFreeMiB] are free where the session is stored.
@@ -56,19 +45,23 @@ func (c *SettleCall) DecodeMsg(r *event.Reader) { (*event.CallSettled)(c).Decode
 const MinFreeMiB = 64
 
 var callRules = rules{
-	rule("permission.ask", 1, askPermission),
-	rule("permission.answer", 1, answerPermission),
 	rule("call.start", 1, startCall),
 	rule("call.settle", 1, settleCall),
 }
 
 // requestCall records a call of a complete response and, where that is decided already, that it is blocked.
 func requestCall(v *projections.View, t *projections.Turn, r *projections.Request, c *ResolvedCall, position uint64) []event.Payload {
-	out := []event.Payload{&event.CallRequested{
+	e := &event.CallRequested{
 		ID: c.ID, Turn: t.ID, Request: r.ID, Attempt: r.Attempt, Position: position, Tool: c.Tool,
 		Provider: c.Provider, Args: c.Args, ArgsDigest: c.Args.Digest, SchemaDigest: schemaDigest(v, c.Tool), Declaration: c.Declaration,
-		Title: c.Title, Kind: c.Kind, Paths: c.Paths, Accesses: c.Accesses, Permission: c.Permission, Rule: c.Rule,
-	}}
+		Title: c.Title, Kind: c.Kind, Paths: c.Paths, Accesses: c.Accesses, Permission: c.Permission, Rule: c.Rule, Reusable: c.Reusable,
+	}
+	if e.Permission == event.Ask && c.Blocked == "" && e.Reusable {
+		if g := v.Root.Permissions.Granted(projections.KeyOf(c.Tool, c.Accesses)); g != nil {
+			e.Permission, e.Rule = event.Allow, event.NewText("allowed for this session by the answer to "+g.ID)
+		}
+	}
+	out := []event.Payload{e}
 	switch {
 	case c.Blocked != "":
 		out = append(out, &event.CallBlocked{ID: c.ID, Kind: c.Blocked, Text: c.BlockText})
@@ -124,18 +117,6 @@ func closeUnstarted(s *projections.Session, c *projections.Call, why event.Block
 	return []event.Payload{&event.CallBlocked{ID: c.ID, Kind: why, Text: event.NewText(text)}}
 }
 
-func askPermission(v *projections.View, c *AskPermission, at Stamp) Decision {
-	s := v.Root
-	call, refused := runnableCall(s, c.Call)
-	if refused != nil {
-		return Decision{Refusal: refused}
-	}
-	if _, err := lifecycle.Call.Fire(call.State, lifecycle.CallAsk); err != nil || call.Permission != event.Ask {
-		return refuse(CodeImpossible, "call %s is %s and its permission is %q", call.ID, call.State, call.Permission)
-	}
-	return events(&event.PermissionAsked{ID: at.ID("perm", 0), Call: call.ID})
-}
-
 // runnableCall finds a call of a turn that is not being stopped.
 func runnableCall(s *projections.Session, id string) (*projections.Call, *Refusal) {
 	call := s.Calls.Get(id)
@@ -146,26 +127,6 @@ func runnableCall(s *projections.Session, id string) (*projections.Call, *Refusa
 		return nil, refuse(CodeStale, "the turn of call %s is over or is being stopped", id).Refusal
 	}
 	return call, nil
-}
-
-func answerPermission(v *projections.View, c *AnswerPermission, at Stamp) Decision {
-	s := v.Root
-	p := s.Permissions.Get(c.Permission)
-	if p == nil {
-		return refuse(CodeStale, "permission %s is not pending", c.Permission)
-	}
-	answered := &event.PermissionAnswered{ID: p.ID, Call: p.Call, Verdict: c.Verdict, Option: c.Option}
-	switch c.Verdict {
-	case event.VerdictAllow:
-		return events(answered)
-	case event.VerdictCancelled:
-		return events(answered, &event.CallBlocked{ID: p.Call, Kind: event.Denied, Text: event.NewText("The permission request was closed without an answer. Nothing was done.")})
-	case event.VerdictUnrecognized:
-		return events(answered, &event.CallBlocked{ID: p.Call, Kind: event.Denied, Text: event.NewText("The answer to the permission request was not one of its options, which counts as a rejection. Nothing was done.")})
-	case event.VerdictReject:
-		return events(answered, &event.CallBlocked{ID: p.Call, Kind: event.Denied, Text: event.NewText("The user rejected this call. Nothing was done. Do not try the same thing in another way; ask or go on without it.")})
-	}
-	return refuse(CodeMalformed, "verdict %q", c.Verdict)
 }
 
 func startCall(v *projections.View, c *StartCall, at Stamp) Decision {

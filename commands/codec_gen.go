@@ -48,6 +48,9 @@ func (x *ResolvedCall) EncodeMsg(e *event.Encoder) {
 	if !x.BlockText.IsZero() {
 		n++
 	}
+	if x.Reusable {
+		n++
+	}
 	e.Map(n)
 	if x.ID != "" {
 		e.String("id")
@@ -107,6 +110,10 @@ func (x *ResolvedCall) EncodeMsg(e *event.Encoder) {
 		e.String("block_text")
 		e.Text(x.BlockText)
 	}
+	if x.Reusable {
+		e.String("reusable")
+		e.Bool(x.Reusable)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -147,6 +154,8 @@ func (x *ResolvedCall) DecodeMsg(r *event.Reader) {
 			x.Blocked = event.BlockKind(r.Word())
 		case "block_text":
 			x.BlockText = r.Text()
+		case "reusable":
+			x.Reusable = r.Bool()
 		default:
 			r.Skip()
 		}
@@ -168,89 +177,8 @@ func (x *ResolvedCall) IsZero() bool {
 		x.Permission == "" &&
 		x.Rule.IsZero() &&
 		x.Blocked == "" &&
-		x.BlockText.IsZero()
-}
-
-// EncodeMsg writes x.
-func (x *AskPermission) EncodeMsg(e *event.Encoder) {
-	n := 0
-	if x.Call != "" {
-		n++
-	}
-	e.Map(n)
-	if x.Call != "" {
-		e.String("call")
-		e.String(x.Call)
-	}
-}
-
-// DecodeMsg reads x, which must be zero.
-func (x *AskPermission) DecodeMsg(r *event.Reader) {
-	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
-		switch string(r.Bytes()) {
-		case "call":
-			x.Call = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-// IsZero says that x has no field set.
-func (x *AskPermission) IsZero() bool {
-	return true &&
-		x.Call == ""
-}
-
-// EncodeMsg writes x.
-func (x *AnswerPermission) EncodeMsg(e *event.Encoder) {
-	n := 0
-	if x.Permission != "" {
-		n++
-	}
-	if x.Verdict != "" {
-		n++
-	}
-	if x.Option != "" {
-		n++
-	}
-	e.Map(n)
-	if x.Permission != "" {
-		e.String("permission")
-		e.String(x.Permission)
-	}
-	if x.Verdict != "" {
-		e.String("verdict")
-		e.String(string(x.Verdict))
-	}
-	if x.Option != "" {
-		e.String("option")
-		e.String(x.Option)
-	}
-}
-
-// DecodeMsg reads x, which must be zero.
-func (x *AnswerPermission) DecodeMsg(r *event.Reader) {
-	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
-		switch string(r.Bytes()) {
-		case "permission":
-			x.Permission = r.String()
-		case "verdict":
-			x.Verdict = event.Verdict(r.Word())
-		case "option":
-			x.Option = r.String()
-		default:
-			r.Skip()
-		}
-	}
-}
-
-// IsZero says that x has no field set.
-func (x *AnswerPermission) IsZero() bool {
-	return true &&
-		x.Permission == "" &&
-		x.Verdict == "" &&
-		x.Option == ""
+		x.BlockText.IsZero() &&
+		!x.Reusable
 }
 
 // EncodeMsg writes x.
@@ -948,6 +876,88 @@ func (x *RecordOutcome) IsZero() bool {
 	return true &&
 		x.Input == "" &&
 		x.Note.IsZero()
+}
+
+// EncodeMsg writes x.
+func (x *AskPermission) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Call != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Call != "" {
+		e.String("call")
+		e.String(x.Call)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *AskPermission) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "call":
+			x.Call = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *AskPermission) IsZero() bool {
+	return true &&
+		x.Call == ""
+}
+
+// EncodeMsg writes x.
+func (x *AnswerPermission) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Permission != "" {
+		n++
+	}
+	if x.Verdict != "" {
+		n++
+	}
+	if x.Option != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Permission != "" {
+		e.String("permission")
+		e.String(x.Permission)
+	}
+	if x.Verdict != "" {
+		e.String("verdict")
+		e.String(string(x.Verdict))
+	}
+	if x.Option != "" {
+		e.String("option")
+		e.String(x.Option)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *AnswerPermission) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "permission":
+			x.Permission = r.String()
+		case "verdict":
+			x.Verdict = event.Verdict(r.Word())
+		case "option":
+			x.Option = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *AnswerPermission) IsZero() bool {
+	return true &&
+		x.Permission == "" &&
+		x.Verdict == "" &&
+		x.Option == ""
 }
 
 // EncodeMsg writes x.

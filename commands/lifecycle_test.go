@@ -100,7 +100,7 @@ func everything(o *owner, id string) (out []commands.Command) {
 		&commands.StartCall{ID: id, Attempt: 1}, &commands.StartCall{ID: id, Attempt: 1, Full: true},
 		&commands.RecoverSession{Run: o.run.String()},
 		&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("more")}}})
-	for _, v := range []event.Verdict{event.VerdictAllow, event.VerdictReject, event.VerdictCancelled, event.VerdictUnrecognized} {
+	for _, v := range []event.Verdict{event.VerdictAllow, event.VerdictReject, event.VerdictCancelled, event.VerdictUnrecognized, event.VerdictUndeliverable} {
 		out = append(out, &commands.AnswerPermission{Permission: perm, Verdict: v})
 	}
 	for _, outcome := range []event.Outcome{event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled, event.OutcomeUncertain} {

@@ -376,8 +376,8 @@ func (l *ledger) agree(s *projections.Session) string {
 		return fmt.Sprintf("no turn runs and calls %v are open", open)
 	}
 	for _, p := range s.Permissions.Pending {
-		if !slices.Contains(open, p.Call) {
-			return "question " + p.ID + " is pending for call " + p.Call + ", which is not open"
+		if slices.Contains(open, p.Call) == p.Abandoned {
+			return "question " + p.ID + " is pending for call " + p.Call + ", which is not open, or is and was abandoned"
 		}
 	}
 	for id := range l.applied {

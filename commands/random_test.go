@@ -162,8 +162,8 @@ func actions(o *owner) map[string]func(*rapid.T) {
 				id = wrong(t, p[0].ID)
 			}
 			o.do(&commands.AnswerPermission{Permission: id, Verdict: rapid.SampledFrom([]event.Verdict{
-				event.VerdictAllow, event.VerdictAllow, event.VerdictReject, event.VerdictCancelled, event.VerdictUnrecognized,
-			}).Draw(t, "verdict")})
+				event.VerdictAllow, event.VerdictAllow, event.VerdictReject, event.VerdictCancelled, event.VerdictUnrecognized, event.VerdictUndeliverable,
+			}).Draw(t, "verdict"), Option: rapid.SampledFrom([]string{event.OptionAllowOnce, event.OptionAllowSession}).Draw(t, "option")})
 		},
 		"cancel": func(t *rapid.T) {
 			c := &commands.CancelTurn{Source: "user"}

@@ -47,6 +47,8 @@ func recoverSession(v *projections.View, c *RecoverSession, at Stamp) Decision {
 				ID: call.ID, Attempt: call.Attempt, Outcome: event.OutcomeUncertain, Class: "interrupted",
 				Text: event.NewText("The agent stopped while this ran: its effect may have happened in full, in part or not at all. Inspect the state that it would have changed before any new mutation; do not simply run it again."),
 			})
+		case call.State.Is("asking"): // a question that is pending stays so: it is put again, and its answer is recorded
+			out = append(out, &event.CallAbandoned{ID: call.ID, Reason: event.BlockInterrupted})
 		default:
 			out = append(out, closeUnstarted(s, call, event.BlockInterrupted)...)
 		}

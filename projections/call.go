@@ -15,6 +15,8 @@ type Call struct {
 	Tool        string            `json:"tool"`
 	Declaration event.Declaration `json:"declaration"`
 	Permission  event.Action      `json:"permission,omitempty"`
+	Reusable    bool              `json:"reusable,omitempty"` // one answer may stand for all calls of the same Key
+	Key         GrantKey          `json:"-"`                  // of a reusable call
 	State       lifecycle.State   `json:"state"`
 	Requested   Place             `json:"requested"`
 	Attempt     uint64            `json:"attempt,omitempty"`
@@ -98,51 +100,6 @@ func (c *Calls) finish(x *Call, commit uint64) {
 	c.Finished++
 }
 
-// Permission is a question that waits for the user.
-type Permission struct {
-	ID      string        `json:"id"`
-	Call    string        `json:"call"`
-	Asked   Place         `json:"asked"`
-	Verdict event.Verdict `json:"verdict,omitempty"`
-}
-
-// Permissions are the questions of a session.
-type Permissions struct {
-	Pending []*Permission `json:"pending"`
-	All     []*Permission `json:"all,omitempty"`
-	keep    bool
-}
-
-// Get finds a pending question.
-func (p *Permissions) Get(id string) *Permission {
-	for _, x := range p.Pending {
-		if x.ID == id {
-			return x
-		}
-	}
-	return nil
-}
-
-// Of finds the pending question of a call.
-func (p *Permissions) Of(call string) *Permission {
-	for _, x := range p.Pending {
-		if x.Call == call {
-			return x
-		}
-	}
-	return nil
-}
-
-func (p *Permissions) drop(id string, v event.Verdict) {
-	for i, x := range p.Pending {
-		if x.ID == id {
-			x.Verdict = v
-			p.Pending = append(p.Pending[:i], p.Pending[i+1:]...)
-			return
-		}
-	}
-}
-
 var callFolds = folds{
 	on(func(v *View, s *Session, m Meta, e *event.CallRequested) error {
 		t, err := s.Turns.active(e.Turn)
@@ -157,7 +114,10 @@ var callFolds = folds{
 		}
 		x := &Call{
 			ID: e.ID, Turn: e.Turn, Request: e.Request, Position: e.Position, Tool: e.Tool, Declaration: e.Declaration,
-			Permission: e.Permission, State: lifecycle.Call.Initial, Requested: m.place(), Args: e.ArgsDigest,
+			Permission: e.Permission, Reusable: e.Reusable, State: lifecycle.Call.Initial, Requested: m.place(), Args: e.ArgsDigest,
+		}
+		if e.Reusable {
+			x.Key = KeyOf(e.Tool, e.Accesses)
 		}
 		s.Calls.Open = append(s.Calls.Open, x)
 		if s.Calls.keep {
@@ -176,32 +136,16 @@ var callFolds = folds{
 		s.Transcript.add(EntryResult, m.place())
 		return move(lifecycle.Call, &x.State, lifecycle.CallBlock, e.ID)
 	}),
-	on(func(v *View, s *Session, m Meta, e *event.PermissionAsked) error {
-		x, err := s.unasked(e.Call)
-		if err != nil {
-			return err
-		}
-		p := &Permission{ID: e.ID, Call: e.Call, Asked: m.place()}
-		s.Permissions.Pending = append(s.Permissions.Pending, p)
-		if s.Permissions.keep {
-			s.Permissions.All = append(s.Permissions.All, p)
-		}
-		return move(lifecycle.Call, &x.State, lifecycle.CallAsk, e.Call)
-	}),
-	on(func(v *View, s *Session, m Meta, e *event.PermissionAnswered) error {
-		if p := s.Permissions.Get(e.ID); p == nil || p.Call != e.Call {
-			return impossible("permission %s is not pending for call %s", e.ID, e.Call)
-		}
-		s.Permissions.drop(e.ID, e.Verdict)
-		if x := s.Calls.Get(e.Call); x != nil {
-			x.Answered = e.Verdict
-		}
-		return nil
-	}),
 	on(func(v *View, s *Session, m Meta, e *event.CallAbandoned) error {
-		x, err := s.unasked(e.ID)
+		x, err := s.Calls.must(e.ID)
 		if err != nil {
 			return err
+		}
+		if p := s.Permissions.Of(e.ID); p != nil {
+			if e.Reason != event.BlockInterrupted {
+				return impossible("call %s was abandoned as %s while question %s is pending", e.ID, e.Reason, p.ID)
+			}
+			p.Abandoned = true
 		}
 		x.Block = e.Reason
 		s.Calls.finish(x, m.Commit)

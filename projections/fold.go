@@ -51,7 +51,7 @@ func on[T any, P interface {
 var Inert = []string{}
 
 var allFolds = []folds{
-	sessionFolds, inputFolds, turnFolds, callFolds, controlFolds, forkFolds,
+	sessionFolds, inputFolds, turnFolds, callFolds, permissionFolds, controlFolds, forkFolds,
 }
 
 // NewFolder starts from an empty journal.

@@ -153,6 +153,9 @@ type Prepared struct {
 	Kind        string // ACP tool kind: read, edit, delete, move, search, execute, think, fetch, switch_mode, other
 	Paths       []string
 	Accesses    []Access
+	// Inexact says that the accesses do not name all that the call depends on, such as the folder inside the worktree that
+	// a command runs in: an answer about it stands for no other call.
+	Inexact bool
 	// Run does the effect. It returns when everything it started has ended, and soon after ctx is done. It may be called
 	// once. Whatever it was told by the session's files when it was prepared it checks again.
 	Run func(ctx context.Context, env Env) Result

@@ -35,7 +35,7 @@ func (s *Session) reconcile() {
 	steps := Next(s.folder.View)
 	wanted := make(map[string]bool, len(steps))
 	for _, st := range steps {
-		wanted[st.Key] = true
+		wanted[st.Key] = st.Kind != StepPresent || !s.draining // an orderly end waits for no answer
 	}
 	for key, e := range s.running {
 		if !wanted[key] {
@@ -51,6 +51,9 @@ func (s *Session) reconcile() {
 		if e == nil {
 			if at, ok := s.refused[st.Key]; st.Open || ok && at == head {
 				continue // its effect of this run is over, or its fence was just refused at this very state
+			}
+			if st.Kind == StepPresent && !s.present(st) {
+				continue
 			}
 			e = s.newEffect(st, head, before)
 			fresh = append(fresh, e)
@@ -164,6 +167,8 @@ func (s *Session) perform(e *effect) {
 		s.performTimer(e)
 	case StepControl:
 		s.performControl(e)
+	case StepPresent:
+		s.performPresent(e)
 	}
 }
 

@@ -208,7 +208,7 @@ func (f *forkSource) taken(p event.Payload) event.Payload {
 	case *event.ResponseCompleted:
 		e.Parts = projections.PartsDigest(f.digests)
 	case *event.CallRequested:
-		e.Permission, e.Rule, e.ArgsDigest = "", event.Text{}, f.digest(e.Args)
+		e.Permission, e.Rule, e.Reusable, e.ArgsDigest = "", event.Text{}, false, f.digest(e.Args)
 	case *event.CallAbandoned: // the question is not taken over, so the call was never asked about
 		return &event.CallBlocked{ID: e.ID, Kind: e.Reason, Text: event.NewText("The turn ended before the user answered whether this may run. Nothing was done.")}
 	}

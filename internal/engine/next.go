@@ -18,6 +18,7 @@ const (
 	StepCall                    // run a tool
 	StepTimer                   // wait for a deadline
 	StepControl                 // carry out a native command that needs no turn
+	StepPresent                 // ask again what a dead process has asked
 )
 
 // Step is one thing that should be running now. Its key names it across evaluations and carries the attempt, so that
@@ -35,6 +36,9 @@ type Step struct {
 
 	Request string // of a timer: whose next attempt it waits for
 	Until   int64  // of a timer: its deadline
+
+	Permission string // of a question that is put again
+	Reusable   bool   // its answer may be for the whole session
 }
 
 // Next is everything that should be running or waited for, given what the journal says. It is pure and
@@ -43,6 +47,22 @@ func Next(v *projections.View) []Step {
 	if v.Corrupt != nil {
 		return nil
 	}
+	return append(work(v), left(v.Root)...)
+}
+
+// left are the questions that a dead process asked. They wait for nothing but somebody who can be asked, and nothing waits
+// for them.
+func left(s *projections.Session) (steps []Step) {
+	for _, p := range s.Permissions.Pending {
+		if p.Abandoned {
+			steps = append(steps, Step{Key: fmt.Sprintf("present:%s/1", p.ID), Kind: StepPresent, Call: p.Call, Attempt: 1, Permission: p.ID, Reusable: p.Reusable})
+		}
+	}
+	return steps
+}
+
+// work is what a turn needs, or what begins one.
+func work(v *projections.View) []Step {
 	s := v.Root
 	t := s.Turns.Active
 	if t == nil {

@@ -57,11 +57,15 @@ type Settings struct {
 
 // PermissionRequest is a question to the user about a call.
 type PermissionRequest struct {
-	ID   string
-	Call string
+	ID       string
+	Call     string
+	Reusable bool // the answer may be for the whole session
+	Over     bool // the call is over, with the process that asked first: the answer is recorded and runs nothing
 }
 
-// Asker puts permission requests to the user. AskPermission returns when there is an answer, or when ctx ends.
+// Asker puts permission requests to the user. AskPermission returns when there is an answer, or when ctx ends. A question
+// that cannot be put is answered by event.VerdictUndeliverable. An option of event.OptionAllowSession with event.VerdictAllow
+// is a grant for the session, and is on offer only when the request is reusable.
 type Asker interface {
 	AskPermission(ctx context.Context, r PermissionRequest) (v event.Verdict, option string)
 }

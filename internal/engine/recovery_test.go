@@ -108,10 +108,11 @@ func TestRecoverySettlesWhatADeadRunLeft(t *testing.T) {
 	}
 }
 
-// A question that was pending is closed, its call abandoned, and the answer that comes after the crash runs nothing.
+// A call that waited for an answer when its process died is abandoned, and its question is put again, on its own and before
+// anything wakes the session. The answer is recorded, once, and runs nothing.
 //
-// spec: D041 D047
-func TestRecoveryAbandonsQuestions(t *testing.T) {
+// spec: D041 D047 D267
+func TestRecoveryAsksAgainAndRunsNothing(t *testing.T) {
 	x := newBench(t).session()
 	x.SetAsker(newAsker())
 	x.prompt("go")
@@ -123,14 +124,72 @@ func TestRecoveryAbandonsQuestions(t *testing.T) {
 	if a := all[*event.CallAbandoned](h); len(a) != 1 || a[0].Reason != event.BlockInterrupted {
 		t.Errorf("abandoned %+v", a)
 	}
-	if a := all[*event.PermissionAnswered](h); len(a) != 1 || a[0].Verdict != event.VerdictCancelled {
-		t.Errorf("answered %+v", a)
+	if a := all[*event.PermissionAnswered](h); len(a) != 0 {
+		t.Errorf("answered before anybody was asked: %+v", a)
 	}
-	if _, err := y.send(&commands.AnswerPermission{Permission: asked[0].ID, Verdict: event.VerdictAllow}); code(err) != commands.CodeStale {
-		t.Errorf("the late answer: %v", err)
+	asker := newAsker()
+	y.SetAsker(asker)
+	if r := asker.asked(t); r.ID != asked[0].ID || r.Call != asked[0].Call || !r.Over {
+		t.Errorf("asked %+v", r)
+	}
+	asker.answers <- event.VerdictAllow
+	if a := awaitEvent[*event.PermissionAnswered](y, 1); a[0].ID != asked[0].ID || a[0].Verdict != event.VerdictAllow {
+		t.Errorf("answered %+v", a[0])
 	}
 	y.idle()
 	y.quiet()
+	if n := len(all[*event.CallStarted](y.history())); n != 0 {
+		t.Errorf("%d calls were started", n)
+	}
+	z := y.crash()
+	again := newAsker()
+	z.SetAsker(again)
+	z.prompt("more")
+	z.asked().finish()
+	z.idle()
+	if n := len(again.requests); n != 0 {
+		t.Errorf("asked %d times after the answer", n)
+	}
+}
+
+// A question that cannot be put stays pending: it is not repeated with each commit, nor put where nobody can be asked, and
+// comes again when the session is opened anew.
+//
+// spec: D267
+func TestUndeliverableQuestionStaysPending(t *testing.T) {
+	x := newBench(t).session()
+	x.SetAsker(newAsker())
+	x.prompt("go")
+	x.asked().finish(tool("asks", "1"))
+	asked := awaitEvent[*event.PermissionAsked](x, 1)
+	y := x.crash()
+	y.prompt("nobody is there")
+	y.asked().finish()
+	y.idle()
+	asker := newAsker()
+	asker.answers <- event.VerdictUndeliverable
+	y.SetAsker(asker)
+	asker.asked(t)
+	y.prompt("more")
+	y.asked().finish()
+	y.idle()
+	if n := len(asker.requests); n != 0 {
+		t.Errorf("asked %d times more", n)
+	}
+	y.view(func(v *projections.View) {
+		if p := v.Root.Permissions.Pending; len(p) != 1 || p[0].ID != asked[0].ID || !p[0].Abandoned {
+			t.Errorf("pending %+v", p)
+		}
+	})
+	z := y.crash()
+	last := newAsker()
+	z.SetAsker(last)
+	if r := last.asked(t); r.ID != asked[0].ID {
+		t.Errorf("asked %+v", r)
+	}
+	if err := z.close(t.Context(), "close"); err != nil { // with the question open
+		t.Error(err)
+	}
 }
 
 // A response that a dead run left open is cut; its parts stay in the journal and are no part of the model's history.
@@ -374,7 +433,7 @@ func TestEveryPrefixOfAJournalRecovers(t *testing.T) {
 		y.view(func(v *projections.View) {
 			s := v.Root
 			waiting = len(s.Inputs.Open)
-			if v.Corrupt != nil || s.Turns.Active != nil || len(s.Calls.Open) > 0 || len(s.Permissions.Pending) > 0 || len(Next(v)) > 0 {
+			if v.Corrupt != nil || s.Turns.Active != nil || len(s.Calls.Open) > 0 || len(owned(s)) > 0 || len(Next(v)) > len(s.Permissions.Pending) {
 				t.Errorf("prefix %d: after opening corrupt %v, turn %v, %d calls", n, v.Corrupt, s.Turns.Active, len(s.Calls.Open))
 			}
 		})

@@ -209,6 +209,7 @@ func (s *Session) permit(rc *commands.ResolvedCall, p *tools.Prepared, policy ev
 	}
 	v := permission.Decide(policy, rc.Tool, p.Declaration, accesses)
 	rc.Permission, rc.Rule = v.Action, event.NewText(v.Rule)
+	rc.Reusable = v.Action == event.Ask && !p.Inexact && permission.Reusable(policy, accesses)
 	if v.Action == event.Deny {
 		rc.BlockText = event.NewText(v.Reason)
 	}
@@ -257,29 +258,6 @@ func (s *Session) lastRead(path string) (digest [32]byte, ok bool) {
 		digest = f.Digest
 	})
 	return digest, ok && err == nil
-}
-
-// performAsk puts a permission request to the user.
-func (s *Session) performAsk(e *effect) {
-	o, fresh, _ := s.fence(e, &commands.AskPermission{Call: e.step.Call})
-	if !fresh {
-		return
-	}
-	asked := find[*event.PermissionAsked](o.Events)
-	s.mu.Lock()
-	asker := s.asker
-	s.mu.Unlock()
-	if asker == nil {
-		<-e.ctx.Done()
-		return
-	}
-	s.at(PointQuestionFenced)
-	verdict, option := asker.AskPermission(e.ctx, PermissionRequest{ID: asked.ID, Call: asked.Call})
-	s.at(PointQuestionEnded)
-	if e.ctx.Err() != nil {
-		return // the question is settled: the turn is being stopped
-	}
-	_ = s.report(e, "answer", o.Commit, &commands.AnswerPermission{Permission: asked.ID, Verdict: verdict, Option: option})
 }
 
 // performCall runs a tool: fence, effect, settlement. Results are recorded in the model's order, whatever finishes first.

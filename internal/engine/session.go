@@ -62,6 +62,8 @@ type Session struct {
 	mu        sync.Mutex // guards what follows
 	observers []Observer
 	asker     Asker
+	askerSet  chan struct{}   // closed when there is one; nil when nobody waits for one
+	presented map[string]bool // left questions that this asker has been given
 	prepared  map[string]*tools.Prepared
 	resolved  bool // this run has recorded its prompt context
 }
@@ -218,13 +220,6 @@ func (s *Session) Detach(o Observer) {
 	}
 }
 
-// SetAsker names who puts permission requests to the user; nil for nobody, in which case they wait.
-func (s *Session) SetAsker(a Asker) {
-	s.mu.Lock()
-	s.asker = a
-	s.mu.Unlock()
-}
-
 func (s *Session) live(l Live) {
 	s.mu.Lock()
 	observers := s.observers
@@ -234,7 +229,7 @@ func (s *Session) live(l Live) {
 	}
 }
 
-// Idle waits until nothing runs and nothing is about to.
+// Idle waits until nothing runs and nothing is about to. A question that a dead process has left may still be open.
 func (s *Session) Idle(ctx context.Context) error {
 	wait := make(chan struct{})
 	if err := s.inOwner(func() {
@@ -254,8 +249,10 @@ func (s *Session) Idle(ctx context.Context) error {
 }
 
 func (s *Session) tellIdle() {
-	if len(s.running) > 0 {
-		return
+	for _, e := range s.running {
+		if e.step.Kind != StepPresent { // nothing waits for the answer to a question of a dead process
+			return
+		}
 	}
 	for _, w := range s.idle {
 		close(w)

@@ -34,6 +34,9 @@ type CallRequested struct {
 	// Permission is what the policy says to the call, and Rule the line that says it.
 	Permission Action `msgpack:"permission" json:"permission,omitempty"`
 	Rule       Text   `msgpack:"rule" json:"rule"`
+	// Reusable says that one answer may stand for all equal calls of the session: those of the same tool that touch
+	// exactly the same resources.
+	Reusable bool `msgpack:"reusable" json:"reusable,omitempty"`
 }
 
 // Access is a resource that a call wants to touch.
@@ -77,6 +80,15 @@ const (
 	VerdictReject       Verdict = "reject"
 	VerdictCancelled    Verdict = "cancelled"
 	VerdictUnrecognized Verdict = "unrecognized" // an option that was not offered: a denial
+	// VerdictUndeliverable: the question could not be put to anybody. It denies a call that waits for it.
+	VerdictUndeliverable Verdict = "undeliverable"
+)
+
+// The options that a permission request offers.
+const (
+	OptionAllowOnce    = "allow_once"
+	OptionAllowSession = "allow_session" // only of a reusable call
+	OptionRejectOnce   = "reject_once"
 )
 
 // PermissionAnswered is the user's answer, or the end of the question.
@@ -85,9 +97,14 @@ type PermissionAnswered struct {
 	Call    string  `msgpack:"call" json:"call"`
 	Verdict Verdict `msgpack:"verdict" json:"verdict"`
 	Option  string  `msgpack:"option" json:"option,omitempty"`
+	// Session says that the answer is a grant: later equal calls of the session need no question.
+	Session bool `msgpack:"session" json:"session,omitempty"`
+	// Grant is the question whose answer for the session answered this one as well, without anybody being asked.
+	Grant string `msgpack:"grant" json:"grant,omitempty"`
 }
 
-// CallAbandoned: the call was waiting for an answer that can no longer come. It has done nothing.
+// CallAbandoned: the call was waiting for an answer and waits no longer. It has done nothing and never will. Where its
+// reason is BlockInterrupted its question stays pending: it is put again, and its answer runs nothing.
 type CallAbandoned struct {
 	ID     string    `msgpack:"id" json:"id"`
 	Reason BlockKind `msgpack:"reason" json:"reason"`

@@ -60,6 +60,9 @@ func (x *CallRequested) EncodeMsg(e *Encoder) {
 	if !x.Rule.IsZero() {
 		n++
 	}
+	if x.Reusable {
+		n++
+	}
 	e.Map(n)
 	if x.ID != "" {
 		e.String("id")
@@ -135,6 +138,10 @@ func (x *CallRequested) EncodeMsg(e *Encoder) {
 		e.String("rule")
 		e.Text(x.Rule)
 	}
+	if x.Reusable {
+		e.String("reusable")
+		e.Bool(x.Reusable)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -183,6 +190,8 @@ func (x *CallRequested) DecodeMsg(r *Reader) {
 			x.Permission = Action(r.Word())
 		case "rule":
 			x.Rule = r.Text()
+		case "reusable":
+			x.Reusable = r.Bool()
 		default:
 			r.Skip()
 		}
@@ -208,7 +217,8 @@ func (x *CallRequested) IsZero() bool {
 		len(x.Paths) == 0 &&
 		len(x.Accesses) == 0 &&
 		x.Permission == "" &&
-		x.Rule.IsZero()
+		x.Rule.IsZero() &&
+		!x.Reusable
 }
 
 // EncodeMsg writes x.
@@ -369,6 +379,12 @@ func (x *PermissionAnswered) EncodeMsg(e *Encoder) {
 	if x.Option != "" {
 		n++
 	}
+	if x.Session {
+		n++
+	}
+	if x.Grant != "" {
+		n++
+	}
 	e.Map(n)
 	if x.ID != "" {
 		e.String("id")
@@ -386,6 +402,14 @@ func (x *PermissionAnswered) EncodeMsg(e *Encoder) {
 		e.String("option")
 		e.String(x.Option)
 	}
+	if x.Session {
+		e.String("session")
+		e.Bool(x.Session)
+	}
+	if x.Grant != "" {
+		e.String("grant")
+		e.String(x.Grant)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -400,6 +424,10 @@ func (x *PermissionAnswered) DecodeMsg(r *Reader) {
 			x.Verdict = Verdict(r.Word())
 		case "option":
 			x.Option = r.String()
+		case "session":
+			x.Session = r.Bool()
+		case "grant":
+			x.Grant = r.String()
 		default:
 			r.Skip()
 		}
@@ -412,7 +440,9 @@ func (x *PermissionAnswered) IsZero() bool {
 		x.ID == "" &&
 		x.Call == "" &&
 		x.Verdict == "" &&
-		x.Option == ""
+		x.Option == "" &&
+		!x.Session &&
+		x.Grant == ""
 }
 
 // EncodeMsg writes x.

@@ -13,7 +13,7 @@ var words = func() map[string]string {
 		string(BlockText), string(BlockLink), string(BlockResource), string(BlockImage), string(PartReasoning),
 		string(CutStream), string(CutCancelled), string(CutInterrupted),
 		string(InvalidArguments), string(Unavailable), string(Denied),
-		string(VerdictAllow), string(VerdictReject), string(VerdictUnrecognized),
+		string(VerdictAllow), string(VerdictReject), string(VerdictUnrecognized), OptionAllowOnce, OptionAllowSession, OptionRejectOnce,
 		string(OutcomeOK), string(OutcomeError), string(OutcomeUncertain),
 		string(ChangeAdd), string(ChangeModify), string(ChangeDelete),
 		"completed", "failed", "stop", "tool_calls", "end_turn", "edit", "begin", "complete", "running", "idle",

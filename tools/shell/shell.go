@@ -74,6 +74,7 @@ func (r *runner) prepare(w tools.Where, a args) (tools.Prepared, *tools.Blocked)
 		Title:    title(a.Command),
 		Kind:     "execute",
 		Accesses: accesses,
+		Inexact:  folder.Place == event.PlaceInside && folder.Real != w.Locate(w.Cwd).Real,
 		Run: func(ctx context.Context, env tools.Env) tools.Result {
 			now := w.Locate(folder.Named)
 			switch {
