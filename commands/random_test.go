@@ -341,7 +341,7 @@ func TestSeededDefectsAreFoundAndShrunk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var r *recorder
 			for seed := 1; r == nil || !r.failed; seed++ {
-				if seed > 10 {
+				if seed > 40 {
 					t.Fatal("not found")
 				}
 				_ = flag.Set("rapid.seed", fmt.Sprint(seed))
