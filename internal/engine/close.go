@@ -41,7 +41,7 @@ func (h *Host) Shutdown(ctx context.Context, source string) error {
 
 func (s *Session) close(ctx context.Context, source string) error {
 	s.leaving.Store(true)
-	_ = s.inOwner(func() { s.draining = true })
+	_ = s.inOwnerWithin(ctx, func() { s.draining = true })
 	_, err := s.do(ctx, "engine:close:"+s.runLabel, "engine", 0, &commands.CancelTurn{Source: source})
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {

@@ -566,7 +566,8 @@ func TestCloseSettlesWhatRuns(t *testing.T) {
 	}
 }
 
-// An effect that does not stop holds a close up only as long as its caller waits, also on a full disk.
+// An effect that does not stop holds a close up only as long as its caller waits, also on a full disk; so does a disk that
+// does not answer.
 //
 // spec: D037
 func TestCloseIsBounded(t *testing.T) {
@@ -604,6 +605,38 @@ func TestCloseIsBounded(t *testing.T) {
 		}
 		break
 	}
+
+	z := newBench(t).session()
+	g := newGate(z)
+	go func() { _, _ = z.Do(context.Background(), "held", "user", notice("held")) }()
+	<-g.arrived
+	for what, wait := range map[string]func(context.Context) error{
+		"idle": z.Idle, "close": func(ctx context.Context) error { return z.close(ctx, "shutdown") },
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { over <- wait(ctx) }()
+		cancel()
+		ends(t, func() {
+			if err := <-over; !errors.Is(err, context.Canceled) {
+				t.Errorf("%s on a disk that does not answer: %v", what, err)
+			}
+		})
+	}
+	g.open <- nil
+	within(t, "the end of the session", z.stopped)
+}
+
+// What still waits for the clock when a test ends holds nothing up: the result of a run that died, say, which could not be
+// recorded at once.
+func TestEndLetsGoWhoWaitsForTheClock(t *testing.T) {
+	x := newBench(t).session()
+	x.prompt("go")
+	st := x.asked()
+	x.mem.Before = func([]*journal.Commit) error { return &journal.NotAppended{Cause: errors.New("no space")} }
+	st.finish()
+	within(t, "the result to wait", x.clock.waiting)
+	x.end()
+	ends(t, func() { _ = x.close(context.Background(), "shutdown") })
 }
 
 // What Next lists is called for once per state, and Next is a function.

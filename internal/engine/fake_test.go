@@ -29,6 +29,7 @@ type fakeClock struct {
 	now     int64
 	timers  []*fakeTimer
 	waiting chan struct{} // gets one for each sleeper that begins to wait
+	over    chan struct{} // the test has ended: nobody moves the clock any more, and nobody waits for it
 }
 
 type fakeTimer struct {
@@ -36,7 +37,9 @@ type fakeTimer struct {
 	f  func()
 }
 
-func newFakeClock() *fakeClock { return &fakeClock{now: 1_000_000, waiting: make(chan struct{}, 1000)} }
+func newFakeClock() *fakeClock {
+	return &fakeClock{now: 1_000_000, waiting: make(chan struct{}, 1000), over: make(chan struct{})}
+}
 
 func (c *fakeClock) Now() int64 {
 	c.mu.Lock()
@@ -71,9 +74,14 @@ func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 	done := make(chan struct{})
 	stop := c.AfterFunc(d, func() { close(done) })
 	defer stop()
-	c.waiting <- struct{}{}
+	select {
+	case c.waiting <- struct{}{}:
+	case <-c.over:
+	}
 	select {
 	case <-done:
+		return nil
+	case <-c.over:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -233,6 +241,7 @@ func (b *bench) end() {
 	case <-b.provider.over:
 	default:
 		close(b.provider.over)
+		close(b.clock.over)
 	}
 }
 
@@ -314,7 +323,11 @@ func (x *session) start(open *commands.OpenSession) {
 	s := x.Session
 	x.t.Cleanup(func() {
 		x.end()
-		_ = s.close(context.Background(), "shutdown")
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.close(ctx, "shutdown"); errors.Is(err, context.DeadlineExceeded) {
+			x.t.Error(err)
+		}
 	})
 }
 

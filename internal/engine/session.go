@@ -156,9 +156,12 @@ func (s *Session) enqueue(ctx context.Context, r *request) error {
 }
 
 // inOwner runs fn in the owner's goroutine, after what was queued before it is durable.
-func (s *Session) inOwner(fn func()) error {
+func (s *Session) inOwner(fn func()) error { return s.inOwnerWithin(context.Background(), fn) }
+
+// inOwnerWithin is inOwner for who waits no longer than ctx: an append can take as long as the disk wants. Then fn may still run.
+func (s *Session) inOwnerWithin(ctx context.Context, fn func()) error {
 	r := &request{call: fn, done: make(chan answer, 1)}
-	if err := s.enqueue(context.Background(), r); err != nil {
+	if err := s.enqueue(ctx, r); err != nil {
 		return err
 	}
 	select {
@@ -171,6 +174,8 @@ func (s *Session) inOwner(fn func()) error {
 		default:
 			return ErrClosed
 		}
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -232,7 +237,7 @@ func (s *Session) live(l Live) {
 // Idle waits until nothing runs and nothing is about to. A question that a dead process has left may still be open.
 func (s *Session) Idle(ctx context.Context) error {
 	wait := make(chan struct{})
-	if err := s.inOwner(func() {
+	if err := s.inOwnerWithin(ctx, func() {
 		s.idle = append(s.idle, wait)
 		s.tellIdle()
 	}); err != nil {

@@ -99,7 +99,10 @@ func (p *previous) keep(ctx context.Context, env tools.Env, t tools.Target) (nam
 			t.Named, MaxPreImage)
 	}
 	name, err := env.KeepPreImages(ctx, []tools.PreImage{{Path: t.Real, Mode: uint32(p.stat.Mode) & 0o7777, Content: p.content}})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", Refuse(tools.ClassCancelled, "Cancelled before anything was written.")
+	case err != nil:
 		return "", Refuse(tools.ClassIO, "%s: what it holds now could not be kept: %v. Nothing was written.", t.Named, err)
 	}
 	return name, nil

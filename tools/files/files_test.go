@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -8,10 +9,12 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -551,6 +554,100 @@ func TestWriteKeepsPreImage(t *testing.T) {
 	must(t, os.Truncate(large, MaxPreImage+1))
 	s.receipts[large] = sha256.Sum256(make([]byte, MaxPreImage+1))
 	is(t, write("large", "x"), tools.Failed, tools.ClassTooLarge, "could not be kept")
+}
+
+// What a file keeps to its owner is not for others to see while it is written anew.
+func TestStagedContentIsAsPrivateAsTheFile(t *testing.T) {
+	folder := t.TempDir()
+	dir, err := unix.Open(folder, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	must(t, err)
+	defer func() { _ = unix.Close(dir) }()
+	content := make([]byte, 64<<20)
+	like := &unix.Stat_t{Mode: 0o600, Uid: uint32(os.Geteuid()), Gid: uint32(os.Getegid())}
+	staged := make(chan error)
+	go func() {
+		s, err := Stage(dir, content, like)
+		if err == nil {
+			s.Discard()
+		}
+		staged <- err
+	}()
+	for looked := 0; ; looked++ {
+		select {
+		case err := <-staged:
+			must(t, err)
+			return
+		default:
+		}
+		names, _ := filepath.Glob(filepath.Join(folder, "*"))
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o077 != 0 {
+				t.Fatalf("%s has mode %v with %d bytes in it", name, info.Mode(), info.Size())
+			}
+		}
+	}
+}
+
+// A file of somebody else keeps its group where we are in it; where we are not, ours is given no more than everybody.
+func TestGroupIsKept(t *testing.T) {
+	const shared, theirs = 54321, 54322
+	if os.Geteuid() == 0 {
+		root := t.TempDir()
+		must(t, os.Chmod(root, 0o777))
+		for name, gid := range map[string]int{"shared": shared, "theirs": theirs} {
+			path := filepath.Join(root, name)
+			must(t, os.WriteFile(path, []byte("old\n"), 0o600))
+			must(t, os.Chown(path, 0, gid))
+			must(t, os.Chmod(path, 0o664))
+		}
+		own, err := os.ReadFile(os.Args[0])
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(root, "test"), own, 0o755))
+		for at := root; at != "/" && at != os.TempDir(); at = filepath.Dir(at) {
+			must(t, os.Chmod(at, 0o777))
+		}
+		cmd := exec.Command(filepath.Join(root, "test"), "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd.Dir, cmd.Env = root, []string{"TMPDIR=" + root}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, Groups: []uint32{shared}}}
+		if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+			t.Errorf("as another user: %v\n%s", err, out)
+		}
+		return
+	}
+	s := newSession(t)
+	if _, err := os.Stat("theirs"); err != nil {
+		t.Skip("takes another user's files")
+	}
+	for _, c := range []struct {
+		name string
+		gid  uint32
+		mode os.FileMode
+	}{{"shared", shared, 0o664}, {"theirs", uint32(os.Getegid()), 0o644}} {
+		path, err := filepath.Abs(c.name)
+		must(t, err)
+		is(t, s.read(path), tools.OK, "")
+		is(t, s.write(path, "new\n"), tools.OK, "")
+		var st unix.Stat_t
+		must(t, unix.Stat(path, &st))
+		if st.Gid != c.gid || os.FileMode(st.Mode).Perm() != c.mode {
+			t.Errorf("%s has group %d and mode %o, want %d and %o", c.name, st.Gid, st.Mode, c.gid, c.mode)
+		}
+	}
+}
+
+// spec: D235
+func TestCancelledWhileKeeping(t *testing.T) {
+	s := newSession(t)
+	path := s.file("f", "old\n")
+	p := s.prepare("write", map[string]any{"filePath": path, "content": "new\n"})
+	ctx, cancel := context.WithCancel(context.Background())
+	env := tools.Env{Cwd: s.where.Cwd, LastRead: func(string) ([32]byte, bool) { return sha256.Sum256([]byte("old\n")), true }}
+	env.KeepPreImages = func(ctx context.Context, _ []tools.PreImage) (string, error) {
+		cancel()
+		return "", ctx.Err()
+	}
+	is(t, p.Run(ctx, env), tools.Cancelled, tools.ClassCancelled, "before anything was written")
+	s.holds(path, "old\n")
 }
 
 func TestFileThatAppearsIsNotOverwritten(t *testing.T) {

@@ -231,7 +231,11 @@ type Staged struct {
 // discards it.
 func Stage(dir int, content []byte, like *unix.Stat_t) (*Staged, error) {
 	s := &Staged{Name: ".zuno-" + strings.ToLower(rand.Text()[:16]) + ".tmp", dir: dir}
-	fd, err := openat(dir, s.Name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o644)
+	mode := uint32(0o644)
+	if like != nil {
+		mode = 0o600 // nobody else reads it before it has the mode of the old
+	}
+	fd, err := openat(dir, s.Name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -297,14 +301,34 @@ func Remove(dir int, base string, old *unix.Stat_t) error {
 	return unix.Unlinkat(dir, base, 0)
 }
 
-// likeOld gives the new file the owner and the mode bits of the old. An owner that we may not give away stays ours.
+// likeOld gives the new file the owner, the group and the mode bits of the old. What we may not give away stays ours: then
+// our group is allowed what everybody is, and nobody runs the file as us.
 func likeOld(fd int, old *unix.Stat_t) error {
-	if int(old.Uid) != unix.Geteuid() || int(old.Gid) != unix.Getegid() {
-		if err := unix.Fchown(fd, int(old.Uid), int(old.Gid)); err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) {
+	refused := func(err error) bool { return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL) }
+	var own unix.Stat_t
+	if err := unix.Fstat(fd, &own); err != nil {
+		return err
+	}
+	if own.Uid != old.Uid || own.Gid != old.Gid {
+		err := unix.Fchown(fd, int(old.Uid), int(old.Gid))
+		if refused(err) {
+			err = unix.Fchown(fd, -1, int(old.Gid))
+		}
+		if err != nil && !refused(err) {
+			return err
+		}
+		if err := unix.Fstat(fd, &own); err != nil {
 			return err
 		}
 	}
-	return unix.Fchmod(fd, uint32(old.Mode)&0o7777)
+	mode := uint32(old.Mode) & 0o7777
+	if own.Uid != old.Uid {
+		mode &^= unix.S_ISUID
+	}
+	if own.Gid != old.Gid {
+		mode = mode&^(unix.S_ISGID|0o070) | mode&0o007<<3
+	}
+	return unix.Fchmod(fd, mode)
 }
 
 // placeNew refuses to replace anything.

@@ -29,10 +29,10 @@ const (
 )
 
 // ripgrep finds rg and runs it. It is looked for at every call, as PATH and what is there may change; its version is
-// asked for once for each file that was found.
+// asked for until it is told, for each file that was found.
 type ripgrep struct {
 	mu    sync.Mutex
-	known map[fileID]int // major version; 0: it would not tell
+	known map[fileID]int // major version
 }
 
 // fileID is one state of one file.
@@ -57,12 +57,14 @@ func (r *ripgrep) find(ctx context.Context, environ []string) (string, *files.Fa
 		if version, f = askVersion(ctx, path, environ); f != nil {
 			return "", f
 		}
-		r.mu.Lock()
-		if r.known == nil {
-			r.known = map[fileID]int{}
+		if version > 0 { // one that did not tell may have been killed: it is asked again
+			r.mu.Lock()
+			if r.known == nil {
+				r.known = map[fileID]int{}
+			}
+			r.known[id] = version
+			r.mu.Unlock()
 		}
-		r.known[id] = version
-		r.mu.Unlock()
 	}
 	switch {
 	case version == 0:

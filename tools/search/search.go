@@ -49,7 +49,7 @@ func place(w tools.Where, path string) (tools.Target, event.Place, *tools.Blocke
 		return tools.Target{}, "", tools.Invalid("field \"path\" is %d bytes long, more than a path can be. Name a folder; nothing was done.", len(path))
 	}
 	t := w.Locate(path)
-	if slices.Contains(strings.Split(t.Real, string(filepath.Separator)), ".git") {
+	if t.Git && slices.Contains(strings.Split(t.Real, string(filepath.Separator)), ".git") {
 		return tools.Target{}, "", tools.Invalid("field \"path\" leads into .git, which is never searched. Name another folder; nothing was done.")
 	}
 	at := t.Place

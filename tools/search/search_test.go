@@ -660,6 +660,35 @@ func TestExchangedPathIsFoundOut(t *testing.T) {
 	s.finds(s.grep("theirs", "sub"), "sub/f") // and permitted as what it is, it is searched under its name
 }
 
+// A worktree may lie in a .git itself; its own is not searched.
+//
+// spec: D231
+func TestWorktreeInsideGit(t *testing.T) {
+	s := newSession(t)
+	s.where.Cwd = filepath.Join(s.where.Cwd, ".git/worktrees/tree")
+	s.file("sub/f", "hit\n")
+	s.file("nested/.git/f", "hit\n")
+	s.finds(s.glob("f"), "sub/f")
+	s.finds(s.grep("hit"), "sub/f")
+	s.finds(s.grep("hit", "sub"), "sub/f")
+	for _, path := range []string{"nested/.git", "nested/.git/f", "../../.git"} {
+		has(t, s.blocked("grep", object{"pattern": "hit", "path": path}), "never searched")
+	}
+}
+
+// What rg could not say once it may say the next time.
+//
+// spec: T200
+func TestVersionThatWasNotTold(t *testing.T) {
+	s := newSession(t)
+	told := filepath.Join(t.TempDir(), "told")
+	s.file("f", "hit\n")
+	s.fakeRG(`[ "$1" = --version ] || exec ` + filepath.Join(realRG(t), "rg") + ` "$@"
+if [ -e ` + told + ` ]; then echo "ripgrep 14.0.0"; else : >` + told + `; kill -KILL $$; fi`)
+	is(t, s.grep("hit"), tools.Failed, tools.ClassToolMissing, "does not tell its version")
+	s.finds(s.grep("hit"), "f")
+}
+
 // spec: T208 T218 T219
 func TestUnreadable(t *testing.T) {
 	rg := realRG(t)
