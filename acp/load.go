@@ -51,9 +51,9 @@ func (x *session) load(req *wire.Request, mcpServers []string) (opened bool) {
 	s.SetAsker(x)
 	x.mu.Lock()
 	x.engine = s
-	waiting, own := x.waiting, x.own
+	waiting, own, told := x.waiting, x.own, x.told
 	x.reset()
-	x.waiting, x.own = waiting, own
+	x.waiting, x.own, x.told = waiting, own, told
 	x.replaying = true
 	x.mu.Unlock()
 	err = s.Attach(x, true)

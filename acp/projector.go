@@ -98,6 +98,8 @@ func (p *Projector) event(e event.Payload) {
 		p.settled(e)
 	case *event.NoticeRaised:
 		p.notice(e)
+	case *event.ControlAnswered:
+		p.emit(schema.MessageChunk(e.Input+".answer", e.Text.String()))
 	}
 }
 

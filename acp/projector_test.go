@@ -118,7 +118,7 @@ func TestReceiptStages(t *testing.T) {
 	r := newReceipts("ses_1")
 	stage := func(want string, events ...event.Payload) {
 		t.Helper()
-		settled := r.apply(commit(events...))
+		settled := r.apply(commit(events...), func(*Receipt) {})
 		x := r.by["inp_1"]
 		if x == nil || x.State != want {
 			t.Fatalf("receipt %+v, want %s", x, want)

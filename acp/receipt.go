@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"slices"
 	"time"
 
 	"zuno/internal/engine"
@@ -21,7 +22,18 @@ type Receipt struct {
 	CompletedAt      string `json:"completedAt,omitempty"`
 	StopReason       string `json:"stopReason,omitempty"`
 	Error            *Fault `json:"error,omitempty"`
+	ExecutionGate    *Gate  `json:"executionGate,omitempty"`
 	TimeUpdated      string `json:"timeUpdated"`
+}
+
+// Gate is why a saved input is not run. It stands beside the receipt until a turn takes the input.
+type Gate struct {
+	Reason            string `json:"reason"`
+	Recovery          string `json:"recovery"`
+	ExecutionRevision uint64 `json:"executionRevision"`
+	CycleID           string `json:"cycleId"`
+	RequestID         string `json:"requestId,omitempty"`
+	SourceID          string `json:"sourceId,omitempty"`
 }
 
 // Fault is why an input failed. What is not known is absent.
@@ -37,6 +49,9 @@ func (r *Receipt) Terminal() bool {
 	return r.State == "completed" || r.State == "failed" || r.State == "cancelled"
 }
 
+// Answerable says that whoever waits for the input can be told something: it is over, or it is held.
+func (r *Receipt) Answerable() bool { return r.Terminal() || r.ExecutionGate != nil }
+
 // receipts folds the receipts of a session's inputs.
 type receipts struct {
 	session  string
@@ -50,9 +65,16 @@ func newReceipts(session string) *receipts {
 
 func timestamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// apply folds a commit and gives the receipts that became terminal in it.
-func (r *receipts) apply(c *engine.Committed) (settled []*Receipt) {
+// apply folds a commit and gives the receipts that it ended or held. changed sees each step of each receipt.
+func (r *receipts) apply(c *engine.Committed, changed func(*Receipt)) (over []*Receipt) {
 	at := timestamp(c.At)
+	step := func(id string, fn func(x *Receipt)) {
+		if x := r.by[id]; x != nil {
+			fn(x)
+			x.TimeUpdated = at
+			changed(x)
+		}
+	}
 	for i := range c.Events {
 		if c.Events[i].Stream != 1 {
 			continue
@@ -62,27 +84,31 @@ func (r *receipts) apply(c *engine.Committed) (settled []*Receipt) {
 		case *event.InputAdmitted:
 			r.by[e.ID] = &Receipt{
 				SessionID: r.session, InputID: e.ID, ClientMessageID: e.Client, AdmittedSequence: r.sequence,
-				Delivery: string(e.Delivery), State: "admitted", TimeUpdated: at,
+				Delivery: string(e.Delivery), State: "admitted",
 			}
+			step(e.ID, func(*Receipt) {})
 		case *event.InputDeliveryBatch:
 			for _, id := range e.Inputs {
-				if x := r.by[id]; x != nil {
-					x.State, x.TimeUpdated = "recorded", at
-				}
+				step(id, func(x *Receipt) { x.State = "recorded" })
 			}
 		case *event.InputApplied:
-			if x := r.by[e.Input]; x != nil {
-				x.State, x.TurnID, x.AppliedAt, x.TimeUpdated = "applied", e.Turn, at, at
-			}
+			step(e.Input, func(x *Receipt) { x.State, x.TurnID, x.AppliedAt, x.ExecutionGate = "applied", e.Turn, at, nil })
+		case *event.InputGated:
+			step(e.Input, func(x *Receipt) {
+				x.ExecutionGate = &Gate{e.Gate.Reason, e.Gate.Recovery, e.Gate.Revision, e.Gate.Cycle, e.Gate.Request, e.Gate.Source}
+				over = append(over, x)
+			})
 		case *event.InputSettled:
-			if x := r.by[e.Input]; x != nil {
-				x.State, x.StopReason, x.CompletedAt, x.TimeUpdated = e.State, e.Stop, at, at
+			step(e.Input, func(x *Receipt) {
+				x.State, x.StopReason, x.CompletedAt = e.State, e.Stop, at
 				if e.State == "failed" {
 					x.Error = &Fault{Code: e.Fault.Code, Message: e.Fault.Reason.String(), Status: e.Fault.Status, RequestID: e.Fault.RequestID}
 				}
-				settled = append(settled, x)
-			}
+				if !slices.Contains(over, x) {
+					over = append(over, x)
+				}
+			})
 		}
 	}
-	return settled
+	return over
 }

@@ -24,14 +24,16 @@ type Server struct {
 	version string
 	conn    *wire.Conn
 
+	diagnostics io.Writer // what must be told and has no answer: one line each
+
 	mu       sync.Mutex
 	sessions map[string]*session
 	ready    bool // initialize was answered
 }
 
-// NewServer makes a server; Serve runs it.
-func NewServer(host *engine.Host, ids engine.IDs, log *slog.Logger, version string) *Server {
-	return &Server{host: host, ids: ids, log: log, version: version, sessions: map[string]*session{}}
+// NewServer makes a server; Serve runs it. Diagnostics, one line each, go where the log may not be seen: standard error.
+func NewServer(host *engine.Host, ids engine.IDs, log *slog.Logger, diagnostics io.Writer, version string) *Server {
+	return &Server{host: host, ids: ids, log: log, diagnostics: diagnostics, version: version, sessions: map[string]*session{}}
 }
 
 // Serve speaks with one client until the end of its input, then stops what runs and gives up every session.
@@ -78,6 +80,8 @@ func (s *Server) Request(_ context.Context, r *wire.Request) {
 		r.Go(func() { s.listSessions(r) })
 	case schema.MethodSessionPrompt:
 		s.prompt(r)
+	case methodSteer, methodSteerAlias:
+		s.steer(r)
 	case schema.MethodSessionClose:
 		s.closeSession(r)
 	case schema.MethodSessionSetMode:
@@ -94,23 +98,7 @@ func (s *Server) Notify(_ context.Context, method string, params json.RawMessage
 	if method != schema.MethodSessionCancel {
 		return
 	}
-	var p schema.CancelNotification
-	if err := wire.Decode(params, &p); err != nil {
-		s.log.Warn("session/cancel cannot be read", "error", err)
-		return
-	}
-	if x := s.session(p.SessionID); x != nil {
-		x.post(nil, x.cancel)
-	}
-}
-
-func (s *Server) prompt(r *wire.Request) {
-	var p schema.PromptRequest
-	if err := r.Decode(&p); err != nil {
-		_ = r.ReplyError(err)
-		return
-	}
-	s.post(r, p.SessionID, func(x *session) { x.prompt(r, &p) })
+	s.cancel(params)
 }
 
 func short(s string) string {

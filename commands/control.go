@@ -28,7 +28,7 @@ func cancelTurn(v *projections.View, c *CancelTurn, at Stamp) Decision {
 	case c.Turn != "" && c.Turn != t.ID:
 		return refuse(CodeStale, "turn %s is not the one that runs", c.Turn)
 	case t.Cancelling:
-		return refuse(CodeNothing, "turn %s is being stopped already", t.ID)
+		return refuse(CodeStopping, "turn %s is being stopped already", t.ID)
 	}
 	return Decision{Events: stopTurn(s, t, at, c.Source)}
 }

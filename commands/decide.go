@@ -78,6 +78,7 @@ const (
 	CodeEmpty        = "empty_input"
 	CodeNotAdmitting = "not_admitting"
 
+	CodeStopping      = "stopping"           // the turn is being stopped already
 	CodeNoActiveTurn  = "no_active_turn"     // of a steer
 	CodeTurnMismatch  = "turn_mismatch"      // of a steer: another turn runs than it names
 	CodeNotSteerable  = "turn_not_steerable" // of a steer

@@ -91,7 +91,7 @@ func withdrawInput(v *projections.View, c *WithdrawInput, at Stamp) Decision {
 	t := s.Turns.Active
 	if t != nil && in.Turn == t.ID && len(t.Inputs) == settledIn(s, t)+1 {
 		if t.Cancelling {
-			return refuse(CodeNothing, "turn %s is being stopped already", t.ID)
+			return refuse(CodeStopping, "turn %s is being stopped already", t.ID)
 		}
 		return Decision{Events: stopTurn(s, t, at, "withdrawal")}
 	}

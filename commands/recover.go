@@ -69,7 +69,7 @@ func recoverSession(v *projections.View, c *RecoverSession, at Stamp) Decision {
 }
 
 // callStep names a call by what it does: the model that asks for the same thing again makes another call of it.
-func callStep(c *projections.Call) string { return "call:" + c.Tool + ":" + c.Args.String() }
+func callStep(c *projections.Call) string { return "call:" + c.Tool + ":" + c.Args.String()[:16] }
 
 // recoverQueue tells, once, of inputs that an earlier run admitted and never took. They keep their place.
 func recoverQueue(v *projections.View, at Stamp) Decision {

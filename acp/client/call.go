@@ -61,6 +61,9 @@ func (c *Client) Close(ctx context.Context, session string) error {
 
 // Turn is a prompt that is not answered yet, or the answer.
 type Turn struct {
+	// ID is the request's id as its raw JSON text.
+	ID string
+
 	done chan struct{}
 	resp schema.PromptResponse
 	err  error
@@ -84,6 +87,11 @@ func (c *Client) Prompt(session, text string) *Turn {
 
 // PromptBlocks is Prompt for any content.
 func (c *Client) PromptBlocks(session string, blocks ...schema.ContentBlock) *Turn {
+	return c.PromptWith(session, nil, blocks...)
+}
+
+// PromptWith is PromptBlocks with a _meta, which may be nil.
+func (c *Client) PromptWith(session string, meta json.RawMessage, blocks ...schema.ContentBlock) *Turn {
 	c.prompting.Lock()
 	defer c.prompting.Unlock()
 	c.mu.Lock()
@@ -93,10 +101,16 @@ func (c *Client) PromptBlocks(session string, blocks ...schema.ContentBlock) *Tu
 	n := c.in.sent(schema.MethodSessionPrompt)
 	go func() {
 		defer close(t.done)
-		t.err = c.Call(context.Background(), schema.MethodSessionPrompt, schema.PromptRequest{SessionID: session, Prompt: blocks}, &t.resp)
+		t.err = c.Call(context.Background(), schema.MethodSessionPrompt, schema.PromptRequest{SessionID: session, Prompt: blocks, Meta: meta}, &t.resp)
 	}()
 	c.in.await(schema.MethodSessionPrompt, n+1, t.done)
+	t.ID = c.in.newest(schema.MethodSessionPrompt)
 	return t
+}
+
+// Withdraw takes a prompt back.
+func (c *Client) Withdraw(t *Turn) error {
+	return c.Notify("$/cancel_request", map[string]json.RawMessage{"requestId": json.RawMessage(t.ID)})
 }
 
 // Cancel stops the turn that is live. Open questions of the session are answered as cancelled, as the protocol wants it.

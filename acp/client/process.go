@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -142,11 +143,12 @@ type input struct {
 	mu    sync.Mutex
 	cond  sync.Cond
 	w     io.WriteCloser
-	count map[string]int // messages by method
+	count map[string]int    // messages by method
+	last  map[string]string // id of the newest request of a method, as its raw JSON text
 }
 
 func newInput(w io.WriteCloser) *input {
-	in := &input{w: w, count: map[string]int{}}
+	in := &input{w: w, count: map[string]int{}, last: map[string]string{}}
 	in.cond.L = &in.mu
 	return in
 }
@@ -160,6 +162,7 @@ func (in *input) Write(p []byte) (int, error) {
 		line, after, _ := bytes.Cut(rest, []byte{'\n'})
 		method := methodOf(line)
 		in.count[method]++
+		in.last[method] = idOf(line)
 		if end = method == methodEnd; end {
 			p = p[:len(p)-len(rest)]
 		}
@@ -194,6 +197,20 @@ func methodOf(line []byte) string {
 	}
 	method, _, _ := bytes.Cut(head[i+len(key):], []byte{'"'})
 	return string(method)
+}
+
+func idOf(line []byte) string {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	_ = json.Unmarshal(line, &m) // a notification has none
+	return string(m.ID)
+}
+
+func (in *input) newest(method string) string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.last[method]
 }
 
 func (in *input) sent(method string) int {

@@ -7,8 +7,8 @@ import (
 	"zuno/acp/schema"
 )
 
-// String is everything that the editor holds, one item after the other. Two editors that hold the same have the same
-// text. Only the ids of the user's own messages are left out: an editor shows its prompts before it knows them.
+// String is everything that the editor holds of the session, one item after the other; the commands that are on offer
+// are none of it. Two editors that hold the same have the same text. Only the ids of the user's own messages are left out: an editor shows its prompts before it knows them.
 func (e *Editor) String() string {
 	var b strings.Builder
 	for _, it := range e.Items {
@@ -19,9 +19,6 @@ func (e *Editor) String() string {
 	}
 	for i := range e.Plan {
 		fmt.Fprintf(&b, "plan: %s %s %s\n", e.Plan[i].Status, e.Plan[i].Priority, e.Plan[i].Content)
-	}
-	for i := range e.Commands {
-		fmt.Fprintf(&b, "command: /%s\n", e.Commands[i].Name)
 	}
 	if u := e.Usage; u != nil {
 		fmt.Fprintf(&b, "usage: %d of %d\n", u.Used, u.Size)

@@ -90,6 +90,14 @@ func (u SessionUpdate) WithMeta(meta json.RawMessage) SessionUpdate {
 	return u
 }
 
+// MetaOf is the update's _meta; nil where it has none.
+func (u SessionUpdate) MetaOf() json.RawMessage {
+	if m := u.meta(); m != nil {
+		return *m
+	}
+	return nil
+}
+
 func (u SessionUpdate) meta() *json.RawMessage {
 	switch {
 	case u.ContentChunk != nil:

@@ -26,7 +26,7 @@ func (c *acpCmd) Run(g *globals) error {
 	if err != nil {
 		return err
 	}
-	return acp.NewServer(p.host, p.ids, p.log, version).Serve(context.Background(), g.stdin, noClose{g.stdout})
+	return acp.NewServer(p.host, p.ids, p.log, g.stderr, version).Serve(context.Background(), g.stdin, noClose{g.stdout})
 }
 
 // noClose keeps standard output open for whoever else holds it.

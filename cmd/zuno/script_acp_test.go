@@ -30,7 +30,7 @@ type player struct {
 	started int
 	policy  client.Policy
 	session string
-	turn    *client.Turn
+	turns   map[string]*client.Turn // prompts that are not answered yet, by the name that the script gives them
 	kept    string
 	tap     *tap
 	taps    []*tap
@@ -104,6 +104,7 @@ func init() {
 		"prompt": stepPrompt, "send": stepSend, "answer": stepAnswer, "cancel": stepCancel, "permission": stepPermission,
 		"wait": stepWait, "asked": stepAsked, "shows": stepShows, "draw": stepDraw,
 		"keep": stepKeep, "same": stepSame, "log": stepLog, "call": stepCall, "notify": stepNotify, "updates": stepUpdates, "silent": stepSilent, "pid": stepPID,
+		"pending": stepPending, "callid": stepCallID, "commands": stepCommands, "withdraw": stepWithdraw, "turn": stepTurn, "receipts": stepReceipts,
 	}
 }
 
@@ -195,7 +196,7 @@ func stepRestart(ctx context.Context, ts *testscript.TestScript, p *player, args
 func stepKill(_ context.Context, _ *testscript.TestScript, p *player, _ []string) error {
 	p.tap.killed = true
 	err := p.agent.Kill()
-	p.agent, p.last, p.turn = nil, p.agent, nil
+	p.agent, p.last, p.turns = nil, p.agent, nil
 	return err
 }
 
@@ -205,7 +206,7 @@ func stepEnd(ctx context.Context, ts *testscript.TestScript, p *player, _ []stri
 	if err == nil {
 		fmt.Fprintf(ts.Stdout(), "exit %d\n", status)
 	}
-	p.agent, p.last, p.turn = nil, p.agent, nil
+	p.agent, p.last, p.turns = nil, p.agent, nil
 	return err
 }
 
@@ -261,21 +262,55 @@ func stepList(ctx context.Context, ts *testscript.TestScript, p *player, args []
 	return err
 }
 
+// promptOptions takes what stands before a prompt's text: as:NAME for the script's own name of it, id:MESSAGEID and queue for its _meta.
+func promptOptions(args []string) (name string, meta json.RawMessage, rest []string) {
+	zuno := map[string]string{}
+	for len(args) > 0 {
+		key, value, _ := strings.Cut(args[0], ":")
+		switch {
+		case key == "as" && value != "":
+			name = value
+		case key == "id":
+			zuno["messageId"] = value
+		case args[0] == "queue":
+			zuno["delivery"] = "queue"
+		default:
+			if len(zuno) > 0 {
+				meta = schema.Meta("zuno", zuno)
+			}
+			return name, meta, args
+		}
+		args = args[1:]
+	}
+	return name, meta, nil
+}
+
 func stepSend(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	name, meta, args := promptOptions(args)
 	text := strings.Join(args, " ")
 	if file, ok := strings.CutPrefix(text, "@"); ok {
 		text = ts.ReadFile(file)
 	}
-	p.turn = p.agent.Prompt(p.session, text)
+	if p.turns == nil {
+		p.turns = map[string]*client.Turn{}
+	}
+	p.turns[name] = p.agent.PromptWith(p.session, meta, schema.Text(text))
 	return nil
 }
 
-func stepAnswer(ctx context.Context, ts *testscript.TestScript, p *player, _ []string) error {
-	if p.turn == nil {
-		ts.Fatalf("no prompt was sent")
+// sent is the prompt of a name that is not answered yet.
+func sent(ts *testscript.TestScript, p *player, args []string) (name string, t *client.Turn) {
+	name = strings.Join(args, " ")
+	if t = p.turns[name]; t == nil {
+		ts.Fatalf("no prompt %q was sent", name)
 	}
-	r, err := p.turn.Wait(ctx)
-	p.turn = nil
+	return name, t
+}
+
+func stepAnswer(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	name, turn := sent(ts, p, args)
+	r, err := turn.Wait(ctx)
+	delete(p.turns, name)
 	if err != nil {
 		return err
 	}
@@ -285,11 +320,85 @@ func stepAnswer(ctx context.Context, ts *testscript.TestScript, p *player, _ []s
 	return nil
 }
 
+// stepPending says that a prompt is not answered yet.
+func stepPending(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	_, turn := sent(ts, p, args)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := turn.Wait(over); !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("it is answered already (%v)", err)
+	}
+	return nil
+}
+
+func stepWithdraw(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	_, turn := sent(ts, p, args)
+	return p.agent.Withdraw(turn)
+}
+
+// stepTurn sets TURN to the id of the newest turn that updates have named.
+func stepTurn(_ context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	turn := ""
+	for _, u := range p.agent.Updates() {
+		var m struct{ Zuno struct{ TurnID string } }
+		if raw := u.MetaOf(); len(raw) > 0 && json.Unmarshal(raw, &m) == nil && m.Zuno.TurnID != "" {
+			turn = m.Zuno.TurnID
+		}
+	}
+	if turn == "" {
+		return errors.New("no update has named a turn")
+	}
+	ts.Setenv("TURN", turn)
+	return nil
+}
+
+// stepCallID sets CALL to the id of the newest card.
+func stepCallID(_ context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	for _, u := range p.agent.Updates() {
+		if u.ToolCall != nil {
+			ts.Setenv("CALL", string(u.ToolCall.ToolCallID))
+		}
+	}
+	return nil
+}
+
+// stepCommands prints what the agent offers, when it has said it.
+func stepCommands(ctx context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	return p.agent.Until(ctx, p.session, func(e *client.Editor) bool {
+		for i := range e.Commands {
+			fmt.Fprintf(ts.Stdout(), "/%s\n", e.Commands[i].Name)
+		}
+		return len(e.Commands) > 0
+	})
+}
+
+// stepReceipts prints the receipts that updates have told of, in the order of the wire: its input's ordinal and its state.
+func stepReceipts(_ context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	seen := map[string]int{}
+	for _, u := range p.agent.Updates() {
+		var m struct {
+			Zuno struct {
+				Receipt *struct{ InputID, State string }
+			}
+		}
+		if raw := u.MetaOf(); len(raw) == 0 || json.Unmarshal(raw, &m) != nil || m.Zuno.Receipt == nil {
+			continue
+		}
+		r := m.Zuno.Receipt
+		if seen[r.InputID] == 0 {
+			seen[r.InputID] = len(seen) + 1
+		}
+		fmt.Fprintf(ts.Stdout(), "%d %s\n", seen[r.InputID], r.State)
+	}
+	return nil
+}
+
 func stepPrompt(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
 	if err := stepSend(ctx, ts, p, args); err != nil {
 		return err
 	}
-	return stepAnswer(ctx, ts, p, nil)
+	name, _, _ := promptOptions(args)
+	return stepAnswer(ctx, ts, p, []string{name})
 }
 
 func stepCancel(_ context.Context, _ *testscript.TestScript, p *player, _ []string) error {

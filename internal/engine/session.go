@@ -144,6 +144,31 @@ func (s *Session) doQueued(ctx context.Context, id, actor string, cause uint64, 
 	}
 }
 
+// Decided gives what a command id has led to, durably; false when it is new.
+func (s *Session) Decided(id string) (o Outcome, ok bool, err error) {
+	late := s.inOwner(func() {
+		n, known := s.index[indexKey([]byte(id))]
+		if !known {
+			return
+		}
+		err = s.log.Read(n, func(c *journal.Raw) error {
+			if string(c.Command.ID) != id {
+				return nil // another id with the same hash
+			}
+			d, err := Decode(c)
+			if err != nil {
+				return err
+			}
+			ok, o = true, Outcome{Commit: n, Repeated: true}
+			for _, e := range d.Events {
+				o.Events = append(o.Events, e.Payload)
+			}
+			return nil
+		})
+	})
+	return o, ok, errors.Join(late, err)
+}
+
 func (s *Session) enqueue(ctx context.Context, r *request) error {
 	select {
 	case s.queue <- r:

@@ -175,7 +175,7 @@ func serve(args []string) error {
 	if err != nil {
 		return err
 	}
-	return acp.NewServer(h, ids{}, slog.New(slog.NewTextHandler(io.Discard, nil)), "test").Serve(context.Background(), os.Stdin, os.Stdout)
+	return acp.NewServer(h, ids{}, slog.New(slog.NewTextHandler(io.Discard, nil)), io.Discard, "test").Serve(context.Background(), os.Stdin, os.Stdout)
 }
 
 // agent starts one in a process of its own.
