@@ -13,7 +13,7 @@ type replayCmd struct {
 	View      string  `placeholder:"NAME" help:"Print one view only."`
 	Diff      string  `placeholder:"A..B" xor:"what" help:"Print what changed in the views from commit A to commit B."`
 	Where     string  `placeholder:"CONDITION" xor:"what" help:"Print the first event after which a field of the views has a value, such as gate.reason=no_progress."`
-	Request   int     `placeholder:"N" xor:"what" help:"Rebuild request N of the session (from 1) and compare its digest with the recorded one."`
+	Request   *int    `placeholder:"N" xor:"what" help:"Rebuild request N of the session (from 1) and compare its digest with the recorded one."`
 	Check     bool    `xor:"what" help:"Decide each recorded command again and compare."`
 	Strict    bool    `help:"With --check: a difference with another build fails too."`
 	JSON      bool    `name:"json" help:"Print JSON, the same bytes for equal journals."`
@@ -43,7 +43,7 @@ func (c *replayCmd) Run(g *globals) error {
 		return c.where(g, p)
 	case c.Check:
 		return c.check(g, p)
-	case c.Request != 0:
+	case c.Request != nil:
 		return c.request(g, p)
 	}
 	p.Chosen = false // told already
@@ -52,7 +52,7 @@ func (c *replayCmd) Run(g *globals) error {
 
 // fits refuses flags that do not go together, before anything is read.
 func (c *replayCmd) fits() error {
-	other := c.Diff != "" || c.Where != "" || c.Check || c.Request != 0
+	other := c.Diff != "" || c.Where != "" || c.Check || c.Request != nil
 	switch {
 	case other && c.Until != nil:
 		return errors.New("--until goes with the views alone")
@@ -66,7 +66,7 @@ func (c *replayCmd) fits() error {
 
 // request fails when the rebuilt request is not the one that was asked.
 func (c *replayCmd) request(g *globals, p inspect.Place) error {
-	r, err := inspect.Rebuild(p.Path, c.Request)
+	r, err := inspect.Rebuild(p.Path, *c.Request)
 	if err != nil {
 		return err
 	}

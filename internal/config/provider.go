@@ -129,7 +129,7 @@ func (n *node) path() string {
 
 // Choose resolves "provider/model" to what a policy records of it and to its provider. Its error is an [*Error].
 func (c *Config) Choose(model string) (event.ModelChoice, Provider, error) {
-	choice, p, err := c.choose(model, Place{Key: "model"})
+	choice, p, err := c.choose(model, Place{})
 	if err != nil {
 		return choice, p, err
 	}
@@ -145,8 +145,11 @@ func (c *Config) choose(model string, place Place) (event.ModelChoice, Provider,
 		return event.ModelChoice{}, Provider{}, e
 	}
 	id, name, ok := splitModel(model)
-	if !ok {
+	switch {
+	case !ok || strings.ContainsFunc(model, unprintable):
 		return refuse(InvalidValue, `a model is named "provider/model", not `+quoted(model), "name the provider and the model")
+	case name == "*":
+		return refuse(InvalidValue, quoted(model)+" stands for any model of its provider", "name one that the provider knows in place of the asterisk")
 	}
 	p, ok := c.provider(id)
 	if !ok {

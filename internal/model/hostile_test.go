@@ -240,3 +240,37 @@ func TestBlocksInDisorder(t *testing.T) {
 		t.Errorf("got %+v", r.Calls)
 	}
 }
+
+// What cannot be sent is no server that is away: it is told at once, and not tried again.
+//
+// spec: D216 D222
+func TestWhatCannotBeSent(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.serve()
+		for _, key := range []string{"hunter2\x01more", "hunter2\nmore", "hunter2\x7f"} {
+			o := w.options()
+			o.Key = func() string { return key }
+			a := ask(t.Context(), w.make(o), hello())
+			if e := a.failure(t); e.Kind != model.KindRequest || e.Retryable || !e.Auth || strings.Contains(e.Reason, "hunter2") || !strings.Contains(e.Reason, "_API_KEY") {
+				t.Errorf("got %+v", e)
+			}
+			o = w.options()
+			o.Headers = append(o.Headers, header("X-Own", key))
+			a = ask(t.Context(), w.make(o), hello())
+			if e := a.failure(t); e.Kind != model.KindRequest || e.Retryable || strings.Contains(e.Reason, "hunter2") || !strings.Contains(e.Reason, "X-Own") {
+				t.Errorf("got %+v", e)
+			}
+		}
+		for _, base := range []string{"http://127.0.0.1:99999/v1", "http://127.0.0.1:0/v1", "http://[::1/v1", "http:///v1"} {
+			o := w.options()
+			o.BaseURL = base
+			a := ask(t.Context(), w.make(o), hello())
+			if e := a.failure(t); e.Kind != model.KindRequest || e.Retryable || !strings.Contains(e.Reason, "baseURL") {
+				t.Errorf("%s: got %+v", base, e)
+			}
+		}
+		if n := len(w.server.Requests()); n != 0 {
+			t.Errorf("the server was asked %d times", n)
+		}
+	})
+}

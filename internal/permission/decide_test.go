@@ -243,6 +243,9 @@ func TestWritingToGitAsks(t *testing.T) {
 		{"all edits above a project", "", rules("edit||narrow_deny", "edit||allow"), event.Ask, gitAsks},
 		{"the flag of a run", "", rules("edit||allow_asked"), event.Allow, "--allow edit"},
 	} {
+		if permission.Reusable(event.Policy{Mode: tt.mode, Rules: tt.rules}, []permission.Access{writeInside, {Kind: event.AccessWrite, Place: event.PlaceGit, Name: "/w/meta/config"}}) {
+			t.Errorf("%s: one answer stands for later calls", tt.name)
+		}
 		for _, tool := range []string{"write", "apply_patch"} {
 			got := permission.Decide(event.Policy{Mode: tt.mode, Rules: tt.rules}, tool, writes, []permission.Access{writeGit, writeInside})
 			if got.Action != tt.want || got.Rule != tt.rule {

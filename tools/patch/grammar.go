@@ -95,10 +95,10 @@ func parse(text string) ([]section, *grammarError) {
 		p.lines[i] = strings.TrimSuffix(line, "\r")
 	}
 	p.skipBlank()
-	if p.done() || strings.TrimSpace(p.lines[p.at]) != beginMark {
+	if p.done() || trim(p.lines[p.at]) != beginMark {
 		return nil, &grammarError{text: fmt.Sprintf("a patch begins with a line %q", beginMark)}
 	}
-	if last := len(p.lines) - 1; last == p.at || strings.TrimSpace(p.lines[last]) != endMark {
+	if last := len(p.lines) - 1; last == p.at || trim(p.lines[last]) != endMark {
 		return nil, &grammarError{text: fmt.Sprintf("a patch ends with a line %q", endMark)}
 	}
 	p.at++
@@ -117,6 +117,9 @@ func parse(text string) ([]section, *grammarError) {
 	return sections, nil
 }
 
+// trim takes the blanks away around a text. Other signs that look like one may be part of a name.
+func trim(text string) string { return strings.Trim(text, " \t") }
+
 type parser struct {
 	lines []string
 	at    int
@@ -125,7 +128,7 @@ type parser struct {
 func (p *parser) done() bool { return p.at >= len(p.lines) }
 
 func (p *parser) skipBlank() {
-	for !p.done() && strings.TrimSpace(p.lines[p.at]) == "" {
+	for !p.done() && trim(p.lines[p.at]) == "" {
 		p.at++
 	}
 }
@@ -135,14 +138,14 @@ func (p *parser) wrong(format string, args ...any) *grammarError {
 }
 
 func (p *parser) section() (s section, err *grammarError) {
-	line := strings.TrimSpace(p.lines[p.at])
+	line := trim(p.lines[p.at])
 	for _, mark := range []struct {
 		text string
 		kind kind
 	}{{addMark, add}, {deleteMark, remove}, {updateMark, update}} {
 		// A mark without a path has lost its blank.
 		if rest, ok := strings.CutPrefix(line+" ", mark.text); ok {
-			s = section{kind: mark.kind, path: strings.TrimSpace(rest)}
+			s = section{kind: mark.kind, path: trim(rest)}
 		}
 	}
 	switch {
@@ -157,7 +160,7 @@ func (p *parser) section() (s section, err *grammarError) {
 		for ; !p.done() && strings.HasPrefix(p.lines[p.at], "+"); p.at++ {
 			s.lines = append(s.lines, p.lines[p.at][1:])
 		}
-		if !p.done() && strings.TrimSpace(p.lines[p.at]) != "" && !strings.HasPrefix(strings.TrimSpace(p.lines[p.at]), "*** ") {
+		if !p.done() && trim(p.lines[p.at]) != "" && !strings.HasPrefix(trim(p.lines[p.at]), "*** ") {
 			return s, p.wrong("each line of an added file begins with \"+\"")
 		}
 	case update:
@@ -168,14 +171,14 @@ func (p *parser) section() (s section, err *grammarError) {
 
 func (p *parser) update(s *section) *grammarError {
 	if !p.done() {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(p.lines[p.at])+" ", moveMark); ok {
-			if s.to = strings.TrimSpace(rest); s.to == "" {
+		if rest, ok := strings.CutPrefix(trim(p.lines[p.at])+" ", moveMark); ok {
+			if s.to = trim(rest); s.to == "" {
 				return p.wrong("the path is missing")
 			}
 			p.at++
 		}
 	}
-	for p.skipBlank(); !p.done() && !strings.HasPrefix(strings.TrimSpace(p.lines[p.at]), "*** "); p.skipBlank() {
+	for p.skipBlank(); !p.done() && !strings.HasPrefix(trim(p.lines[p.at]), "*** "); p.skipBlank() {
 		h, err := p.hunk()
 		if err != nil {
 			return err

@@ -719,6 +719,21 @@ func placing(fails func() error) func(int, string, string, *unix.Stat_t) error {
 	}
 }
 
+// A path is what stands there but for blanks: a sign that merely looks like one is part of a name.
+func TestPathsAreNotTrimmedFurther(t *testing.T) {
+	for _, odd := range []string{"\u00a0x", "x\u00a0", "x\u2003", "\u0085x", "x\u2028"} {
+		s := newSession(t)
+		s.known("x", "one\n")
+		s.known(odd, "one\n")
+		is(t, s.patch("*** Update File: "+odd, "@@", "-one", "+two", "*** Add File:  "+odd+"new \t", "+three"), tools.OK, "")
+		s.holds("x", "one\n")
+		s.holds(odd, "two\n")
+		s.holds(odd+"new", "three\n")
+		is(t, s.patch("*** Update File: "+odd, "*** Move to: y"+odd), tools.OK, "")
+		s.holds("y"+odd, "two\n")
+	}
+}
+
 func TestCancelled(t *testing.T) {
 	s := newSession(t)
 	s.known("f", "one\n")

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -32,40 +33,63 @@ func (r *ripgrep) check(a asked, s selection) *tools.Blocked {
 	if f != nil {
 		return nil
 	}
-	// "-" is the standard input, which is empty.
-	cmd := command(ctx, path, nil, slices.Concat(walk, s.args, []string{"--json", "--regexp=" + a.regex, "--", "-"})...)
-	cmd.Dir = "/"
-	var words head
-	cmd.Stderr = &words
-	_ = cmd.Run()
-	if ctx.Err() != nil || cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 2 {
+	refused := func(pattern string, args []string) []byte {
+		// "-" is the standard input, which is empty.
+		cmd := command(ctx, path, nil, slices.Concat(walk, args, []string{"--json", "--regexp=" + pattern, "--", "-"})...)
+		cmd.Dir = "/"
+		var words head
+		cmd.Stderr = &words
+		_ = cmd.Run()
+		if ctx.Err() != nil || cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 2 {
+			return nil
+		}
+		return words.text
+	}
+	words := refused(a.regex, s.args)
+	if words == nil {
 		return nil
 	}
-	if f := a.refusal(words.text); f != nil {
-		return &tools.Blocked{Kind: tools.InvalidArguments, Message: f.Text}
+	f = a.refusal(words)
+	if f == nil && refused("", nil) == nil && ctx.Err() == nil { // in words of its own, but not of everything
+		f = a.blame(words, refused(a.regex, nil) == nil)
+	}
+	if f == nil {
+		return nil
+	}
+	return &tools.Blocked{Kind: tools.InvalidArguments, Message: f.Text}
+}
+
+// refusal tells what rg said against the regular expression or the glob, and blames nothing else; nil where it said
+// nothing of the kind that is known.
+func (a asked) refusal(words []byte) *files.Failure {
+	switch text, _ := bytes.CutPrefix(words, []byte("rg: ")); {
+	case begins(text, "error parsing glob", "invalid definition"):
+		return a.blame(words, true)
+	case begins(text, "regex parse error", "compiled regex exceeds", "the literal ", "pattern contains "):
+		return a.blame(words, false)
 	}
 	return nil
 }
 
-// refusal tells what rg said against the regular expression or the glob, and blames nothing else; nil where it said
-// nothing of the kind.
-func (a asked) refusal(words []byte) *files.Failure {
-	text := strings.ToValidUTF8(string(words), "\uFFFD")
+func begins(text []byte, with ...string) bool {
+	return slices.ContainsFunc(with, func(w string) bool { return bytes.HasPrefix(text, []byte(w)) })
+}
+
+// blame puts rg's words against the glob or the regular expression. What flags it recommends cannot be given here.
+func (a asked) blame(words []byte, glob bool) *files.Failure {
+	text, _, _ := strings.Cut(strings.ToValidUTF8(string(words), "\uFFFD"), "\nConsider enabling ")
 	var lines []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); strings.Trim(line, "^ ") != "" {
 			lines = append(lines, line)
 		}
 	}
-	text, ok := strings.CutPrefix(strings.Join(lines, " "), "rg: ")
-	if !ok {
-		return nil
-	}
+	text = strings.TrimPrefix(strings.Join(lines, " "), "rg: ")
 	field, value, what := "pattern", a.regex, "regular expression"
-	switch {
-	case strings.HasPrefix(text, "error parsing glob"), strings.HasPrefix(text, "invalid definition"):
+	if glob {
 		field, value, what = a.field, a.glob, "glob"
-	case strings.HasPrefix(text, "compiled regex exceeds size limit"):
+	}
+	if strings.HasPrefix(text, "compiled regex exceeds size limit") {
 		text += "; smaller repetitions make it smaller"
 	}
 	return files.Refuse(tools.ClassInvalidArguments, "%s %s is a %s that rg refuses: %s. Correct it and call again; nothing was searched.",

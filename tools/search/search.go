@@ -63,7 +63,7 @@ func place(w tools.Where, path string) (tools.Target, event.Place, *tools.Blocke
 func usable(field, text string) *tools.Blocked {
 	switch {
 	case strings.ContainsRune(text, 0):
-		return tools.Invalid("field %q holds a NUL character. Leave it out (a pattern can say \\x00); nothing was done.", field)
+		return tools.Invalid("field %q holds a NUL character. Leave it out; nothing was done.", field)
 	case len(text) > maxPattern:
 		return tools.Invalid("field %q has %d bytes; at most %d can be searched for. Shorten it; nothing was done.", field, len(text), maxPattern)
 	}

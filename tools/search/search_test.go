@@ -383,6 +383,36 @@ func TestRefusedWhileRunning(t *testing.T) {
 	is(t, r, tools.Failed, tools.ClassInvalidArguments, "foo(", "unclosed group")
 }
 
+// What rg says in words that are not known is blamed on the argument without which it is content, and on none where it
+// never is.
+//
+// spec: T204 T205
+func TestBlameIsFoundOut(t *testing.T) {
+	const says = `case "$1" in --version) echo "ripgrep 15.0.0"; exit;; esac
+case "$*" in *%s*) echo "rg: it is Tuesday" >&2; exit 2;; esac; exit 1`
+	s := newSession(t)
+	s.file("a", "")
+	s.fakeRG(fmt.Sprintf(says, "[q]"))
+	has(t, s.blocked("grep", object{"pattern": "[q]", "include": "x/{a,b}"}), `pattern "[q]" is a regular expression that rg refuses: it is Tuesday`)
+	s.fakeRG(fmt.Sprintf(says, "x/{"))
+	has(t, s.blocked("grep", object{"pattern": "[q]", "include": "x/{a,b}"}), `include "x/{a,b}" is a glob that rg refuses: it is Tuesday`)
+	has(t, s.blocked("glob", object{"pattern": "x/{a,b}"}), `pattern "x/{a,b}" is a glob that rg refuses: it is Tuesday`)
+	s.fakeRG(fmt.Sprintf(says, ""))
+	for _, r := range []tools.Result{s.grep("[q]"), s.grep("q"), s.grep("[q]", ".", "x/{a,b}"), s.glob("x/{a,b}"), s.glob("*")} {
+		is(t, r, tools.Failed, tools.ClassIO, "rg failed (rg: it is Tuesday)")
+	}
+}
+
+// A refusal recommends nothing that a call cannot do.
+func TestRefusalsNameNoFlags(t *testing.T) {
+	s := newSession(t)
+	for _, pattern := range []string{`a\nb`, `\x00`, `(?=x)`, "a\x00"} {
+		if text := s.blocked("grep", object{"pattern": pattern}); strings.Contains(text, "Consider") || strings.Contains(text, "--") || strings.Contains(text, "can say") {
+			t.Error(text)
+		}
+	}
+}
+
 // fakeRG puts a script in the place of rg.
 func (s *session) fakeRG(script string) {
 	dir := s.t.TempDir()

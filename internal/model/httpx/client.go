@@ -141,6 +141,9 @@ func (x *exchange) send(payload any) error {
 	if key == "" && !o.Keyless && !o.authorizes() {
 		return &model.Error{Kind: model.KindNoKey, Auth: true, Reason: "there is no key for this provider: set " + t.KeyName + ", or options.apiKey in zuno.json"}
 	}
+	if name := x.unsendable(key); name != "" {
+		return &model.Error{Kind: model.KindRequest, Auth: true, Reason: "nothing was sent, because " + name + " holds a control character; set it anew"}
+	}
 	data, err := encode(payload)
 	if err != nil {
 		return invalid("nothing was sent, because the request cannot be encoded: " + err.Error())
@@ -177,6 +180,20 @@ func (x *exchange) send(payload any) error {
 		return &model.Error{Kind: model.KindContent, Status: http.StatusOK, Reason: "the answer is compressed with " + packed + ", which was not asked for"}
 	}
 	return nil
+}
+
+// unsendable names what no header can hold, the key or a configured header; empty is nothing.
+func (x *exchange) unsendable(key string) string {
+	control := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	if strings.ContainsFunc(key, control) {
+		return "the key (" + x.c.target.KeyName + " or options.apiKey)"
+	}
+	for _, h := range x.c.options.Headers {
+		if strings.ContainsFunc(h.Value(), control) {
+			return "the header " + h.Name
+		}
+	}
+	return ""
 }
 
 // authorizes says that the configured headers stand for a key.

@@ -220,7 +220,7 @@ func parseFault(data []byte) fault {
 			f.code = kind
 		}
 	}
-	if f.message == "" {
+	if f.message == "" && len(trimmed) > len(`{}`) && trimmed != `{"error":null}` { // which say nothing
 		f.message = trimmed
 	}
 	return f

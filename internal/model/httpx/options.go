@@ -3,6 +3,7 @@ package httpx
 import (
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -79,6 +80,11 @@ func address(base, path string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("nothing was sent, because the baseURL is no http or https address; correct options.baseURL") // the error of the parser would show it
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return nil, errors.New("nothing was sent, because the baseURL has a port that there is not; correct options.baseURL")
+		}
 	}
 	u.Fragment = ""
 	u.Path = strings.TrimRight(u.Path, "/") + path
