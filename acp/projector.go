@@ -174,13 +174,7 @@ func (p *Projector) usage(u *event.Usage) {
 	if p.window == 0 || u.Input == nil && u.Output == nil {
 		return
 	}
-	var used uint64
-	for _, n := range []*uint64{u.Input, u.Output, u.CacheRead, u.CacheWrite} {
-		if n != nil {
-			used += *n
-		}
-	}
-	p.emit(schema.Usage(int64(used), int64(p.window), nil))
+	p.emit(schema.Usage(int64(u.Occupied()), int64(p.window), nil))
 }
 
 func (p *Projector) notice(e *event.NoticeRaised) {

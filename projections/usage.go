@@ -9,7 +9,7 @@ type Usage struct {
 	Used      uint64 `json:"used,omitempty"`      // tokens in the context after it
 	Window    uint64 `json:"window,omitempty"`    // of its model; 0 is unknown
 	Confirmed uint64 `json:"confirmed,omitempty"` // commit of that response
-	Input     uint64 `json:"input,omitempty"`     // sums over the session
+	Input     uint64 `json:"input,omitempty"`     // sums over the session, each without what another one counts
 	Output    uint64 `json:"output,omitempty"`
 	Reasoning uint64 `json:"reasoning,omitempty"`
 	CacheRead uint64 `json:"cache_read,omitempty"`
@@ -17,17 +17,25 @@ type Usage struct {
 }
 
 func (u *Usage) response(v *View, m Meta, t *Turn, e *event.Usage) {
-	add := func(sum *uint64, n *uint64) uint64 {
-		if n == nil {
-			return 0
-		}
-		*sum += *n
-		return *n
-	}
 	if e.Input == nil && e.Output == nil {
 		return
 	}
 	u.Known, u.Confirmed, u.Window = true, m.Commit, t.Model.Context
-	u.Used = add(&u.Input, e.Input) + add(&u.Output, e.Output) + add(&u.CacheRead, e.CacheRead) + add(&u.CacheMade, e.CacheWrite)
-	add(&u.Reasoning, e.Reasoning)
+	u.Used = e.Occupied()
+	u.CacheRead += tokens(e.CacheRead)
+	u.CacheMade += tokens(e.CacheWrite)
+	u.Reasoning += tokens(e.Reasoning)
+	u.Input += without(tokens(e.Input), tokens(e.CacheRead)+tokens(e.CacheWrite))
+	u.Output += without(tokens(e.Output), tokens(e.Reasoning))
 }
+
+// tokens is a figure, or zero where it is unknown. No figure is so large that sums of it could overflow.
+func tokens(n *uint64) uint64 {
+	if n == nil {
+		return 0
+	}
+	return min(*n, 1<<40)
+}
+
+// without is what of a figure no other kind counts.
+func without(n, others uint64) uint64 { return n - min(n, others) }

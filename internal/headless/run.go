@@ -176,7 +176,15 @@ func (f *follower) end(session string, head journal.Head) (ok bool, err error) {
 		ok = false // everything that it wanted to do was denied
 	}
 	if f.settled.State == "failed" {
-		f.w.event("error", map[string]any{"code": f.settled.Fault.Code, "text": f.settled.Fault.Reason.String()})
+		fault := &f.settled.Fault
+		m := map[string]any{"code": fault.Code, "text": fault.Reason.String()}
+		if fault.Status != 0 {
+			m["status"] = fault.Status
+		}
+		if fault.RequestID != "" {
+			m["request_id"] = fault.RequestID
+		}
+		f.w.event("error", m)
 	}
 	f.w.head(session, head)
 	return ok, f.w.err

@@ -1,6 +1,10 @@
 package event
 
-import "zuno/journal"
+import (
+	"math"
+
+	"zuno/journal"
+)
 
 // Turns is the way of a turn and of its requests to the model.
 var Turns = Group{
@@ -70,13 +74,25 @@ type ResponsePart struct {
 	Conditional bool   `msgpack:"conditional" json:"conditional,omitempty"`
 }
 
-// Usage counts the tokens of one response. What the provider did not say is nil, which is not zero.
+// Usage counts the tokens of one response. What the provider did not say is nil, which is not zero. Input includes CacheRead and
+// CacheWrite, Output includes Reasoning.
 type Usage struct {
 	Input      *uint64 `msgpack:"input" json:"input,omitempty"`
 	Output     *uint64 `msgpack:"output" json:"output,omitempty"`
 	Reasoning  *uint64 `msgpack:"reasoning" json:"reasoning,omitempty"`
 	CacheRead  *uint64 `msgpack:"cache_read" json:"cache_read,omitempty"`
 	CacheWrite *uint64 `msgpack:"cache_write" json:"cache_write,omitempty"`
+}
+
+// Occupied is how many tokens stand in the context after the response: what was sent, with what a cache had of it, and what was
+// written, with the thoughts. It is at most the largest number of an int64.
+func (u *Usage) Occupied() (n uint64) {
+	for _, x := range []*uint64{u.Input, u.Output} {
+		if x != nil {
+			n += min(*x, math.MaxInt64/2)
+		}
+	}
+	return n
 }
 
 // ResponseCompleted: the stream ended with its finish marker. Only now may its calls run.

@@ -118,7 +118,7 @@ func parse(text string) ([]section, *grammarError) {
 }
 
 // trim takes the blanks away around a text. Other signs that look like one may be part of a name.
-func trim(text string) string { return strings.Trim(text, " \t") }
+func trim(text string) string { return strings.Trim(text, " \t\r") }
 
 type parser struct {
 	lines []string
@@ -230,33 +230,42 @@ func (p *parser) hunk() (h hunk, err *grammarError) {
 // render writes sections as a patch that [parse] reads as them. Two patches that mean the same are rendered alike.
 func render(sections []section) string {
 	var b strings.Builder
-	b.WriteString(beginMark + "\n")
+	write := func(parts ...string) {
+		for _, part := range parts {
+			b.WriteString(part)
+		}
+		if strings.HasSuffix(parts[len(parts)-1], "\r") {
+			b.WriteByte('\r') // one is taken for the line's end
+		}
+		b.WriteByte('\n')
+	}
+	write(beginMark)
 	for _, s := range sections {
 		switch s.kind {
 		case add:
-			b.WriteString(addMark + s.path + "\n")
+			write(addMark, s.path)
 			for _, line := range s.lines {
-				b.WriteString("+" + line + "\n")
+				write("+", line)
 			}
 		case remove:
-			b.WriteString(deleteMark + s.path + "\n")
+			write(deleteMark, s.path)
 		case update:
-			b.WriteString(updateMark + s.path + "\n")
+			write(updateMark, s.path)
 			if s.to != "" {
-				b.WriteString(moveMark + s.to + "\n")
+				write(moveMark, s.to)
 			}
 			for _, h := range s.hunks {
-				b.WriteString(strings.TrimRight(hunkMark+" "+h.title, " ") + "\n")
+				write(strings.TrimRight(hunkMark+" "+h.title, " "))
 				for _, l := range h.lines {
-					b.WriteString(string(l.op) + l.text + "\n")
+					write(string(l.op), l.text)
 				}
 				if h.atEnd {
-					b.WriteString(eofMark + "\n")
+					write(eofMark)
 				}
 			}
 		}
 	}
-	b.WriteString(endMark + "\n")
+	write(endMark)
 	return b.String()
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -161,7 +162,7 @@ func (d *decoder) count(u *usage) {
 		sum := *t.input.Tokens
 		for _, more := range []*uint64{t.read.Tokens, t.written.Tokens} {
 			if more != nil {
-				sum += *more
+				sum += min(*more, math.MaxUint64-sum)
 			}
 		}
 		d.Usage.Input = &sum
