@@ -9,3 +9,6 @@ const folderFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_
 func writeBack(int) {}
 
 func heldFast(int, string) error { return nil }
+
+// KeepAttributes keeps nothing on this system.
+func KeepAttributes(int, string, *Staged) error { return nil }

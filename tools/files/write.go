@@ -205,7 +205,13 @@ func commitWith(dir int, base string, content []byte, old *unix.Stat_t, sync fun
 	if err != nil {
 		return err
 	}
-	if err = staged.Sync(); err == nil {
+	if old != nil {
+		err = KeepAttributes(dir, base, staged)
+	}
+	if err == nil {
+		err = staged.Sync()
+	}
+	if err == nil {
 		err = Place(dir, staged.Name, base, old)
 	}
 	if err != nil {

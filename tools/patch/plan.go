@@ -35,6 +35,7 @@ type change struct {
 	content []byte
 	digest  [32]byte     // of content
 	like    *unix.Stat_t // whose owner and mode bits it gets
+	source  string       // the resolved path of that
 	from    string       // the path, as the user knows it, that it was moved from
 	moved   string       // of a file that goes: where to
 	added   int          // lines
@@ -132,7 +133,7 @@ func (p *plan) section(ctx context.Context, env tools.Env, w tools.Where, t targ
 	if wrong != nil {
 		return mismatched(t.at, was, wrong)
 	}
-	result := &change{path: t.at, was: was, stays: true, content: []byte(content), like: &was.stat}
+	result := &change{path: t.at, was: was, stays: true, content: []byte(content), like: &was.stat, source: t.at.Real}
 	result.digest = sha256.Sum256(result.content)
 	for i := range t.hunks {
 		result.added += t.hunks[i].count('+')

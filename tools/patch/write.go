@@ -130,10 +130,13 @@ func (p *plan) stage(ctx context.Context, d disk) (staged []placement, f *files.
 		if err == nil && c.stays {
 			s.staged, err = d.stage(s.dir.fd, c.content, c.like)
 		}
+		if err == nil && c.like != nil {
+			err = p.keepAttributes(c, s.staged)
+		}
+		staged = append(staged, s)
 		if err != nil {
 			return staged, unwritten(c.path.Named, err)
 		}
-		staged = append(staged, s)
 		if len(staged)-synced == maxOpen {
 			if err := syncAll(staged[synced:]); err != nil {
 				return staged, unwritten("new content", err)
@@ -145,6 +148,14 @@ func (p *plan) stage(ctx context.Context, d disk) (staged []placement, f *files.
 		return staged, unwritten("new content", err)
 	}
 	return staged, nil
+}
+
+func (p *plan) keepAttributes(c *change, s *files.Staged) error {
+	dir, err := p.dirs.get(c.source, false)
+	if err != nil {
+		return err
+	}
+	return files.KeepAttributes(dir.fd, filepath.Base(c.source), s)
 }
 
 // inOrder are the changes that alter anything, those that make a file before those that take one away.
