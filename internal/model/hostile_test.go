@@ -1,9 +1,11 @@
 package model_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -239,6 +241,36 @@ func TestBlocksInDisorder(t *testing.T) {
 	if r := a.whole(t); len(r.Calls) != 2 || r.Calls[0].Args != `{"n":1}` || r.Calls[1].Args != `{"n":2}` {
 		t.Errorf("got %+v", r.Calls)
 	}
+}
+
+// A server that is there but speaks something else is not called out of reach.
+//
+// spec: D229
+func TestAnAnswerThatIsNoHTTP(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = http.ReadRequest(bufio.NewReader(c))
+			_, _ = io.WriteString(c, "HELLO "+marker+"\r\n\r\n")
+			_ = c.Close()
+		}
+	}()
+	onEach(t, func(t *testing.T, w *world) {
+		o := w.options()
+		o.BaseURL = "http://" + l.Addr().String()
+		a := ask(t.Context(), w.make(o), hello())
+		if e := a.failure(t); e.Kind != model.KindConnect || !e.Retryable || !strings.HasPrefix(e.Reason, "the connection broke before an answer began: ") || strings.Contains(e.Reason, marker) {
+			t.Errorf("got %+v", e)
+		}
+	})
 }
 
 // What cannot be sent is no server that is away: it is told at once, and not tried again.

@@ -76,9 +76,16 @@ func (x *exchange) connection(ctx context.Context, err error) error {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		e.Reason = "the connection was closed before an answer began"
 	default:
-		what := "the provider cannot be reached: "
-		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		what := "the connection broke before an answer began: "
+		var (
+			step    *net.OpError
+			timeout net.Error
+		)
+		switch {
+		case errors.As(err, &timeout) && timeout.Timeout():
 			what = "the provider cannot be reached in time: "
+		case errors.As(err, &step) && (step.Op == "dial" || step.Op == "proxyconnect"):
+			what = "the provider cannot be reached: "
 		}
 		e.Reason = what + err.Error() + "; check that it runs and that options.baseURL is right"
 	}
