@@ -17,10 +17,13 @@ func (s *Server) initialize(r *wire.Request) {
 		AgentInfo:       &schema.Implementation{Name: "zuno", Title: "zuno", Version: s.version},
 		AuthMethods:     []schema.AuthMethod{},
 		AgentCapabilities: &schema.AgentCapabilities{
-			LoadSession:         true,
-			PromptCapabilities:  &schema.PromptCapabilities{Image: true, EmbeddedContext: true},
-			McpCapabilities:     &schema.McpCapabilities{},
-			SessionCapabilities: &schema.SessionCapabilities{List: &schema.SessionListCapabilities{}, Close: &schema.SessionCloseCapabilities{}},
+			LoadSession:        true,
+			PromptCapabilities: &schema.PromptCapabilities{Image: true, EmbeddedContext: true},
+			McpCapabilities:    &schema.McpCapabilities{},
+			SessionCapabilities: &schema.SessionCapabilities{
+				List: &schema.SessionListCapabilities{}, Delete: &schema.SessionDeleteCapabilities{},
+				Resume: &schema.SessionResumeCapabilities{}, Close: &schema.SessionCloseCapabilities{},
+			},
 		},
 	})
 }
