@@ -27,6 +27,7 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	ready    bool // initialize was answered
+	terminal bool // the client draws terminals by _meta
 }
 
 // NewServer makes a server; Serve runs it.
