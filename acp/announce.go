@@ -30,10 +30,13 @@ func (x *session) announce(mcpServers []string) {
 func (x *session) publish(mcpServers []string, state []schema.SessionUpdate) {
 	all := append([]schema.SessionUpdate{schema.ModeUpdate(modeBuild), schema.ConfigUpdate(x.options()...)}, announcement(mcpServers)...)
 	x.mu.Lock()
-	f := x.follower
+	f, s := x.follower, x.engine
 	x.mu.Unlock()
 	if f != nil {
 		all = append(all, f.notice())
 	}
 	x.gate.open(append(all, state...), x.tell)
+	if s != nil {
+		s.SetAsker(x) // only now: a client answers questions about a session that it knows
+	}
 }

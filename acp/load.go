@@ -68,7 +68,6 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 	if was != nil {
 		was.Detach(x)
 	}
-	s.SetAsker(x)
 	x.mu.Lock()
 	x.engine = s
 	x.mu.Unlock()
@@ -97,7 +96,7 @@ func (x *session) beginReplay(quiet bool) {
 
 func (x *session) endReplay(m gateMode) {
 	x.mu.Lock()
-	x.replaying = false
+	x.replaying, x.places = false, nil
 	x.mu.Unlock()
 	x.gate.set(m)
 }

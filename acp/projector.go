@@ -15,6 +15,10 @@ type Projector struct {
 	send func(schema.SessionUpdate)
 	// Own says that this client sent the input itself and shows it already.
 	Own func(e *event.InputAdmitted) bool
+	// Terminal says that the client draws display-only terminals from the _meta of a command's card.
+	Terminal bool
+
+	cwd, worktree string
 
 	turn   string
 	meta   json.RawMessage // of updates of the turn
@@ -60,9 +64,16 @@ func (p *Projector) emit(u schema.SessionUpdate) {
 	p.send(u)
 }
 
-func (p *Projector) emitMeta(u schema.SessionUpdate, m zunoMeta) {
+func (p *Projector) emitMeta(u schema.SessionUpdate, m zunoMeta) { p.emitCard(u, m, terminalMeta{}) }
+
+// emitCard is emitMeta with what the client's terminal of the card is told.
+func (p *Projector) emitCard(u schema.SessionUpdate, m zunoMeta, t terminalMeta) {
 	m.TurnID = p.turn
-	p.send(u.WithMeta(schema.Meta("zuno", m)))
+	if t == (terminalMeta{}) {
+		p.send(u.WithMeta(schema.Meta("zuno", m)))
+		return
+	}
+	p.send(u.WithMeta(t.with(m)))
 }
 
 // Committed draws what became durable.
@@ -79,12 +90,14 @@ func (p *Projector) event(e event.Payload) {
 	switch e := e.(type) {
 	case *event.Titled:
 		p.titled(e)
+	case *event.Created:
+		p.cwd, p.worktree = e.Cwd.String(), e.Worktree.String()
 	case *event.InputAdmitted:
 		p.input(e)
 	case *event.TurnStarted:
 		p.turn, p.window = e.ID, e.Model.Context
 		p.meta = schema.Meta("zuno", zunoMeta{TurnID: e.ID})
-		clear(p.cards) // those of the turn before are done, and were still named by what was said after it
+		p.forget()
 	case *event.TurnEnded:
 		p.turn, p.meta = "", nil
 	case *event.RequestStarted:
@@ -103,6 +116,10 @@ func (p *Projector) event(e event.Payload) {
 		p.blocked(e)
 	case *event.CallAbandoned:
 		p.abandoned(e)
+	case *event.PermissionAsked:
+		p.asked(e)
+	case *event.PermissionAnswered:
+		p.answered(e)
 	case *event.CallStarted:
 		p.started(e)
 	case *event.CallSettled:

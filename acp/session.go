@@ -1,13 +1,10 @@
 package acp
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
+	"cmp"
 	"sync"
 
 	"zuno/acp/schema"
-	"zuno/acp/wire"
 	"zuno/internal/engine"
 	"zuno/journal/event"
 )
@@ -34,6 +31,7 @@ type session struct {
 	replaying bool
 	follower  *follower         // of a session that another process owns
 	model     event.ModelChoice // of the policy that was committed last
+	places    *places           // of the replay that goes on
 }
 
 func newSession(s *Server, id, cwd string) *session {
@@ -44,6 +42,7 @@ func newSession(s *Server, id, cwd string) *session {
 
 func (x *session) reset() {
 	x.projector = NewProjector(x.update)
+	x.projector.Terminal = x.server.terminal
 	x.projector.Own = func(*event.InputAdmitted) bool { return !x.replaying && x.own[x.command] }
 	x.receipts = newReceipts(x.id)
 	x.waiting = map[string][]*observer{}
@@ -52,12 +51,25 @@ func (x *session) reset() {
 }
 
 // update tells the client, when it may be told.
-func (x *session) update(u schema.SessionUpdate) { x.gate.pass(u, x.tell) }
+func (x *session) update(u schema.SessionUpdate) {
+	if x.replaying {
+		u = x.actionable(u)
+	}
+	x.gate.pass(u, x.tell)
+}
 
 func (x *session) tell(u schema.SessionUpdate) {
 	if err := x.server.conn.Notify(schema.MethodSessionUpdate, schema.SessionNotification{SessionID: x.id, Update: u}); err != nil {
 		x.server.log.Debug("update not sent", "session", x.id, "error", err)
 	}
+}
+
+// actionable drops from a replayed update what an editor could not open.
+func (x *session) actionable(u schema.SessionUpdate) schema.SessionUpdate {
+	if x.places == nil {
+		x.places = newPlaces(cmp.Or(x.projector.worktree, x.cwd))
+	}
+	return x.places.filter(u)
 }
 
 // Committed draws a durable commit, then answers the prompts that it settles or holds: all updates of a turn precede its answer.
@@ -110,35 +122,3 @@ func (x *session) Live(l engine.Live) {
 	x.projector.Live(l)
 	x.mu.Unlock()
 }
-
-// AskPermission puts a permission request to the editor and waits for its answer.
-func (x *session) AskPermission(ctx context.Context, r engine.PermissionRequest) (event.Verdict, string) {
-	x.mu.Lock()
-	call, reason := x.projector.permissionCard(r.Call)
-	x.mu.Unlock()
-	ask := schema.AskPermission(x.id, call,
-		schema.Option("allow_once", "Allow once", schema.PermissionAllowOnce),
-		schema.Option("reject_once", "Reject", schema.PermissionRejectOnce))
-	ask.Meta = schema.Meta("zuno", zunoMeta{Reason: reason})
-	var answer schema.RequestPermissionResponse
-	if err := x.server.conn.Call(ctx, schema.MethodSessionRequestPermission, ask, &answer); err != nil {
-		if errors.Is(err, wire.ErrClosed) {
-			<-ctx.Done() // nobody is there any more: the orderly stop settles the question
-			return event.VerdictCancelled, ""
-		}
-		x.server.log.Warn("permission request failed", "session", x.id, "error", err)
-		return event.VerdictReject, ""
-	}
-	id, selected := answer.Selected()
-	switch {
-	case !selected:
-		return event.VerdictCancelled, ""
-	case id == "allow_once":
-		return event.VerdictAllow, id
-	case id == "reject_once":
-		return event.VerdictReject, id
-	}
-	return event.VerdictUnrecognized, short(id)
-}
-
-var _ json.Marshaler = schema.SessionNotification{}

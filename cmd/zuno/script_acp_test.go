@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,16 +25,18 @@ type playerKey struct{}
 
 // player is an editor of a script. The commands of a script run one after the other.
 type player struct {
-	number  int
-	agent   *client.Client
-	last    *client.Client // the one before, for what it said
-	started int
-	policy  client.Policy
-	session string
-	turns   map[string]*client.Turn // prompts that are not answered yet, by the name that the script gives them
-	kept    string
-	tap     *tap
-	taps    []*tap
+	number   int
+	agent    *client.Client
+	last     *client.Client // the one before, for what it said
+	started  int
+	policy   client.Policy
+	session  string
+	turns    map[string]*client.Turn // prompts that are not answered yet, by the name that the script gives them
+	kept     string
+	tap      *tap
+	taps     []*tap
+	terminal bool        // it draws terminals in cards
+	decided  chan string // answers to questions that are held
 }
 
 // tap keeps what an agent wrote to its standard output.
@@ -101,7 +104,7 @@ func init() {
 	steps = map[string]step{
 		"start": stepStart, "restart": stepRestart, "kill": stepKill, "end": stepEnd,
 		"new": stepNew, "load": stepLoad, "close": stepClose, "list": stepList,
-		"prompt": stepPrompt, "send": stepSend, "answer": stepAnswer, "cancel": stepCancel, "permission": stepPermission,
+		"prompt": stepPrompt, "send": stepSend, "answer": stepAnswer, "cancel": stepCancel, "permission": stepPermission, "decide": stepDecide,
 		"wait": stepWait, "asked": stepAsked, "shows": stepShows, "draw": stepDraw,
 		"keep": stepKeep, "same": stepSame, "log": stepLog, "call": stepCall, "notify": stepNotify, "updates": stepUpdates, "silent": stepSilent, "pid": stepPID,
 		"pending": stepPending, "callid": stepCallID, "commands": stepCommands, "withdraw": stepWithdraw, "turn": stepTurn, "receipts": stepReceipts,
@@ -152,11 +155,14 @@ func stepStart(ctx context.Context, ts *testscript.TestScript, p *player, args [
 		ts.Fatalf("the agent runs already")
 	}
 	p.started++
+	if i := slices.Index(args, "terminal"); i >= 0 {
+		p.terminal, args = true, slices.Delete(slices.Clone(args), i, i+1)
+	}
 	// Two processes with one seed would make the same ids, so each gets its own.
 	args = append([]string{"--test-clock-seed", strconv.Itoa(100*p.number + p.started), "acp"}, args...)
 	p.tap = &tap{}
 	p.taps = append(p.taps, p.tap)
-	agent, err := client.Start(client.Config{Binary: find(ts, "zuno"), Args: args, Env: environ(ts), Dir: ts.MkAbs("."), Permission: p.policy, Tap: p.tap})
+	agent, err := client.Start(client.Config{Binary: find(ts, "zuno"), Args: args, Env: environ(ts), Dir: ts.MkAbs("."), Permission: p.policy, Terminal: p.terminal, Tap: p.tap})
 	ts.Check(err)
 	p.agent = agent
 	_, err = agent.Initialize(ctx)
@@ -406,14 +412,37 @@ func stepCancel(_ context.Context, _ *testscript.TestScript, p *player, _ []stri
 }
 
 func stepPermission(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
-	policies := map[string]client.Policy{"allow": client.Allow, "reject": client.Reject, "hang": nil}
-	policy, ok := policies[strings.Join(args, " ")]
+	how := strings.Join(args, " ")
+	if p.decided == nil {
+		p.decided = make(chan string)
+	}
+	policies := map[string]client.Policy{
+		"allow": client.Allow, "session": client.AllowSession, "reject": client.Reject, "hang": nil,
+		"wait": func(ctx context.Context, _ *schema.RequestPermissionRequest) (string, bool) {
+			<-ctx.Done()
+			return "", false
+		},
+		"unknown": func(context.Context, *schema.RequestPermissionRequest) (string, bool) { return "yes", true },
+		"hold":    func(context.Context, *schema.RequestPermissionRequest) (string, bool) { return <-p.decided, true },
+	}
+	policy, ok := policies[how]
 	if !ok {
-		ts.Fatalf("usage: acp permission allow|reject|hang")
+		ts.Fatalf("usage: acp permission allow|session|reject|wait|hang|unknown|hold")
 	}
 	p.policy = policy
 	p.agent.SetPermission(policy)
+	p.agent.SetStubborn(how == "hold")
 	return nil
+}
+
+// stepDecide answers a question that is held. What is sent next may overtake the answer.
+func stepDecide(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	select {
+	case p.decided <- strings.Join(args, " "):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func pattern(ts *testscript.TestScript, args []string) *regexp.Regexp {
@@ -430,9 +459,22 @@ func stepWait(ctx context.Context, ts *testscript.TestScript, p *player, args []
 func stepAsked(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
 	n, err := strconv.Atoi(strings.Join(args, " "))
 	ts.Check(err)
-	var reason string
-	err = p.agent.Until(ctx, p.session, func(e *client.Editor) bool { reason = e.Reason; return e.Asked >= n })
-	fmt.Fprintln(ts.Stdout(), reason)
+	var text strings.Builder
+	err = p.agent.Until(ctx, p.session, func(e *client.Editor) bool {
+		text.Reset()
+		fmt.Fprintln(&text, e.Reason)
+		if q := e.Question; q != nil {
+			fmt.Fprintf(&text, "title: %s\n", q.ToolCall.Title)
+			for _, l := range q.ToolCall.Locations {
+				fmt.Fprintf(&text, "at: %s\n", l.Path)
+			}
+			for _, o := range q.Options {
+				fmt.Fprintf(&text, "option: %s %s\n", o.OptionID, o.Kind)
+			}
+		}
+		return e.Asked >= n
+	})
+	fmt.Fprint(ts.Stdout(), text.String())
 	return err
 }
 
@@ -469,9 +511,26 @@ func stepKeep(_ context.Context, _ *testscript.TestScript, p *player, _ []string
 	return nil
 }
 
-func stepSame(_ context.Context, _ *testscript.TestScript, p *player, _ []string) error {
-	if now := p.agent.State(p.session); now != p.kept {
-		return fmt.Errorf("the editor held\n%.4000s\nand holds\n%.4000s", p.kept, now)
+func stepSame(_ context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	now := p.agent.State(p.session)
+	if now == p.kept {
+		return nil
+	}
+	work, err := filepath.EvalSymlinks(ts.MkAbs("."))
+	ts.Check(err)
+	// A load drops, of the locations, those that an editor could not open or that lie outside.
+	var kept strings.Builder
+	for line := range strings.Lines(p.kept) {
+		if path, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "    at: "); ok {
+			real, err := filepath.EvalSymlinks(path)
+			if err != nil || real != work && !strings.HasPrefix(real, work+"/") {
+				continue
+			}
+		}
+		kept.WriteString(line)
+	}
+	if now != kept.String() {
+		return fmt.Errorf("the editor held\n%.4000s\nand holds\n%.4000s", kept.String(), now)
 	}
 	return nil
 }
