@@ -23,11 +23,19 @@ type Projector struct {
 
 	request string
 	flow    engine.Flow
+	state   state
 }
 
 // NewProjector sends the updates that it makes through send.
 func NewProjector(send func(schema.SessionUpdate)) *Projector {
-	return &Projector{send: send, cards: map[string]*card{}}
+	p := &Projector{cards: map[string]*card{}}
+	p.send = func(u schema.SessionUpdate) {
+		if u.UsageUpdate != nil {
+			p.state.usage = &u
+		}
+		send(u)
+	}
+	return p
 }
 
 // zunoMeta is what stands under _meta.zuno.
@@ -67,7 +75,10 @@ func (p *Projector) Committed(c *engine.Committed) {
 }
 
 func (p *Projector) event(e event.Payload) {
+	p.state.keep(e)
 	switch e := e.(type) {
+	case *event.Titled:
+		p.titled(e)
 	case *event.InputAdmitted:
 		p.input(e)
 	case *event.TurnStarted:

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"sync"
 
 	"zuno/acp/schema"
 	"zuno/acp/wire"
-	"zuno/commands"
 	"zuno/internal/engine"
 	"zuno/journal/event"
 )
@@ -20,6 +18,7 @@ type session struct {
 	id, cwd  string
 	settings *engine.Settings // of a reserved session
 	line     line
+	gate     gate
 
 	over    bool // closed, or about to be; like opening, it is the server's, which guards it
 	opening int  // requests that wait to open it
@@ -33,6 +32,8 @@ type session struct {
 	own       map[string]bool        // command ids of this client's inputs
 	command   string                 // of the commit that is being drawn
 	replaying bool
+	follower  *follower         // of a session that another process owns
+	model     event.ModelChoice // of the policy that was committed last
 }
 
 func newSession(s *Server, id, cwd string) *session {
@@ -50,18 +51,12 @@ func (x *session) reset() {
 	x.own = map[string]bool{}
 }
 
-func (x *session) update(u schema.SessionUpdate) {
+// update tells the client, when it may be told.
+func (x *session) update(u schema.SessionUpdate) { x.gate.pass(u, x.tell) }
+
+func (x *session) tell(u schema.SessionUpdate) {
 	if err := x.server.conn.Notify(schema.MethodSessionUpdate, schema.SessionNotification{SessionID: x.id, Update: u}); err != nil {
 		x.server.log.Debug("update not sent", "session", x.id, "error", err)
-	}
-}
-
-// announce says what a client may know only after it knows the session.
-func (x *session) announce(mcpServers []string) {
-	x.update(schema.CommandsUpdate(available()...))
-	if len(mcpServers) > 0 {
-		text := "MCP servers are not available in this build and were not started: " + strings.Join(mcpServers, ", ") + "."
-		x.update(schema.ThoughtChunk("", text).WithMeta(schema.Meta("zuno", zunoMeta{Notice: &noticeMeta{"warning", commands.NoticeMCP}})))
 	}
 }
 
@@ -72,6 +67,7 @@ func (x *session) Committed(c *engine.Committed) {
 	x.command = c.Command
 	busy := x.projector.turn != "" || len(x.waiting) > 0
 	x.projector.Committed(c)
+	x.reconfigured(c)
 	head := &headMeta{c.Number, c.Hash.String()}
 	for _, r := range x.receipts.apply(c, func(r *Receipt) { x.progress(r, busy) }) {
 		for _, o := range x.waiting[r.InputID] {
