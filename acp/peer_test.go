@@ -105,7 +105,9 @@ func serve(t *testing.T, fault func(journal.Point) error, before func(cwd string
 	toServer, in := io.Pipe()
 	out, fromServer := io.Pipe()
 	p := &peer{t: t, in: in, lines: make(chan string, 100_000), done: make(chan error, 1)}
-	go func() { p.done <- NewServer(host, ids, log, "test").Serve(context.Background(), toServer, fromServer) }()
+	go func() {
+		p.done <- NewServer(host, ids, log, io.Discard, "test").Serve(context.Background(), toServer, fromServer)
+	}()
 	go func() {
 		defer close(p.lines)
 		for lines := bufio.NewScanner(out); lines.Scan(); {
