@@ -6,12 +6,12 @@ import (
 	"zuno/acp/schema"
 )
 
-// gate is where a session's updates wait for what must be told before them: the answer to a load or a resume, and the state
-// that follows on it.
+// gate is where a session's updates, and the answers that follow on them, wait for what must be told before them: the answer to
+// a load or a resume, and the state that comes with it.
 type gate struct {
 	mu   sync.Mutex
 	mode gateMode
-	held []schema.SessionUpdate
+	held []func()
 }
 
 type gateMode uint8
@@ -36,16 +36,30 @@ func (g *gate) pass(u schema.SessionUpdate, send func(schema.SessionUpdate)) {
 	case gateOpen:
 		send(u)
 	case gateHeld:
-		g.held = append(g.held, u)
+		g.held = append(g.held, func() { send(u) })
 	}
+}
+
+// after runs fn when all updates before it have passed.
+func (g *gate) after(fn func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mode == gateHeld {
+		g.held = append(g.held, fn)
+		return
+	}
+	fn()
 }
 
 // open sends these updates, then those that were held, and lets all others pass.
 func (g *gate) open(first []schema.SessionUpdate, send func(schema.SessionUpdate)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, u := range append(first, g.held...) {
+	for _, u := range first {
 		send(u)
+	}
+	for _, fn := range g.held {
+		fn()
 	}
 	g.mode, g.held = gateOpen, nil
 }

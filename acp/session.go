@@ -83,7 +83,8 @@ func (x *session) Committed(c *engine.Committed) {
 	head := &headMeta{c.Number, c.Hash.String()}
 	for _, r := range x.receipts.apply(c, func(r *Receipt) { x.progress(r, busy) }) {
 		for _, o := range x.waiting[r.InputID] {
-			x.answer(o, r, head)
+			now := *r
+			x.gate.after(func() { x.answer(o, &now, head) })
 		}
 		delete(x.waiting, r.InputID)
 		delete(x.told, r.InputID)

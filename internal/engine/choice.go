@@ -74,6 +74,9 @@ func (s *Session) Choose(ctx context.Context, commandID string, c Choice) (set *
 	}
 	t.phase("configuration")
 	s.at(PointChoiceResolved)
+	if err := s.begun(ctx); err != nil {
+		return nil, false, err
+	}
 	r, err := s.encode(commandID, "user", 0, &commands.ResolvePolicy{Policy: set.Policy})
 	if err != nil {
 		return nil, false, err
@@ -96,6 +99,29 @@ func (s *Session) Choose(ctx context.Context, commandID string, c Choice) (set *
 	t.phase("publish")
 	t.done()
 	return set, !o.Repeated, nil
+}
+
+// begun waits until turns that are about to begin have their place before what comes now: an input that was sent before a
+// choice does not run under it.
+func (s *Session) begun(ctx context.Context) error {
+	var about []*effect
+	if err := s.inOwner(func() {
+		for _, e := range s.running {
+			if e.step.Kind == StepRequest && e.step.Input != "" {
+				about = append(about, e)
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	for _, e := range about {
+		select {
+		case <-e.queued:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // replaceHost puts what the next turn runs with in the place of what the last one ran with. Only the owner's goroutine does.

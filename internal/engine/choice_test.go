@@ -125,3 +125,59 @@ func TestARefusedChoiceChangesNothing(t *testing.T) {
 		t.Errorf("what is chosen already: changed %t, %v", changed, err)
 	}
 }
+
+// meddler changes the policy while a request is made for it: it is asked for its key before the request is fenced.
+type meddler struct {
+	namedProvider
+	meddle func()
+}
+
+func (m *meddler) Keyless() bool {
+	if m.meddle != nil {
+		m.meddle()
+		m.meddle = nil
+	}
+	return false
+}
+
+// Another model is chosen between the making of a turn's first request and its fence: the request is made anew.
+//
+// spec: A030
+func TestARequestMadeForAnotherModelIsMadeAnew(t *testing.T) {
+	b := newBench(t)
+	other := chosenSettings(Choice{Model: "p/n", Reasoning: "high"})
+	b.set = chosenSettings(Choice{})
+	m := &meddler{namedProvider: "m"}
+	b.set.Provider = m
+	b.rebuild()
+	x := b.session()
+	m.meddle = func() {
+		if err := x.inOwner(func() { x.replaceHost(other) }); err != nil {
+			t.Error(err)
+		}
+		if _, err := x.Do(t.Context(), "meddle", "user", &commands.ResolvePolicy{Policy: other.Policy}); err != nil {
+			t.Error(err)
+		}
+	}
+	x.prompt("go")
+	if err := x.Idle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	x.obs.await("the turn's end", func(events []event.Payload, _ []Live) bool { return find[*event.TurnEnded](events) != nil })
+	x.obs.mu.Lock()
+	defer x.obs.mu.Unlock()
+	for _, c := range x.obs.seen {
+		for _, e := range c.Events {
+			switch e := e.Payload.(type) {
+			case *event.TurnStarted:
+				if e.Model != other.Policy.Model {
+					t.Errorf("the turn began with %v", e.Model)
+				}
+			case *event.ResponsePart:
+				if e.Text.String() != "n n high" {
+					t.Errorf("it is answered by %q", e.Text.String())
+				}
+			}
+		}
+	}
+}
