@@ -91,12 +91,19 @@ func (x *session) beginReplay(quiet bool) {
 	x.replaying = true
 	if quiet {
 		x.gate.set(gateShut)
+		return
 	}
+	x.replay = newReplay(x.id, x.server.conn.Lines)
 }
 
 func (x *session) endReplay(m gateMode) {
 	x.mu.Lock()
-	x.replaying, x.places = false, nil
+	if x.replay != nil {
+		if err := x.replay.end(); err != nil {
+			x.server.log.Debug("history not sent", "session", x.id, "error", err)
+		}
+	}
+	x.replaying, x.places, x.replay = false, nil, nil
 	x.mu.Unlock()
 	x.gate.set(m)
 }

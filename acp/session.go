@@ -32,6 +32,7 @@ type session struct {
 	follower  *follower         // of a session that another process owns
 	model     event.ModelChoice // of the policy that was committed last
 	places    *places           // of the replay that goes on
+	replay    *replay           // where its updates go; nil for one that is not told
 }
 
 func newSession(s *Server, id, cwd string) *session {
@@ -54,6 +55,10 @@ func (x *session) reset() {
 func (x *session) update(u schema.SessionUpdate) {
 	if x.replaying {
 		u = x.actionable(u)
+	}
+	if x.replay != nil {
+		x.replay.add(u)
+		return
 	}
 	x.gate.pass(u, x.tell)
 }
