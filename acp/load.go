@@ -53,31 +53,36 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 		}
 	}
 	x.leaveView()
-	s, err := x.server.host.Open(ctx, x.id) // the one that is open, unless it may append no more
-	var inUse *journal.InUse
-	if errors.As(err, &inUse) {
-		return x.view(inUse, quiet)
-	}
-	if err != nil {
-		return false, err
-	}
-	if s == was && quiet { // what it was told so far stands
-		x.gate.set(gateHeld)
-		return true, nil
+	if quiet {
+		s, err := x.server.host.Open(ctx, x.id) // the one that is open, unless it may append no more
+		if err == nil && s == was {             // what it was told so far stands
+			x.gate.set(gateHeld)
+			return true, nil
+		}
 	}
 	if was != nil {
 		was.Detach(x)
 	}
+	x.beginReplay(quiet)
+	s, err := x.server.host.OpenSeen(ctx, x.id, x)
+	if err != nil {
+		x.mu.Lock()
+		x.replay = nil // what was not told yet is not told any more
+		x.mu.Unlock()
+		x.endReplay(gateOpen)
+		var inUse *journal.InUse
+		if errors.As(err, &inUse) {
+			return x.view(inUse, quiet)
+		}
+		if s != nil {
+			return true, fmt.Errorf("session %s cannot be replayed: %w", x.id, err)
+		}
+		return false, err
+	}
 	x.mu.Lock()
 	x.engine = s
 	x.mu.Unlock()
-	x.beginReplay(quiet)
-	err = s.Attach(x, true)
-	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
-	if err != nil {
-		x.endReplay(gateOpen)
-		return true, fmt.Errorf("session %s cannot be replayed: %w", x.id, err)
-	}
+	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number)
 	return true, nil
 }
 
