@@ -27,6 +27,7 @@ type card struct {
 	raw               json.RawMessage
 	output            string // tail of a running command's output
 	done              bool
+	asking            string // the pending question about it
 }
 
 // kindOf is the kind of a card whose call is not complete yet, by its tool's name.
@@ -188,8 +189,39 @@ func (p *Projector) blocked(e *event.CallBlocked) {
 	p.close(e.ID, e.Text.String(), zunoMeta{Outcome: "blocked", Class: string(e.Kind)})
 }
 
+// unanswered is what the card of an abandoned call says.
+const unanswered = "The turn ended before it was answered whether this may run. Nothing was done."
+
 func (p *Projector) abandoned(e *event.CallAbandoned) {
-	p.close(e.ID, "The turn ended before it was answered whether this may run. Nothing was done.", zunoMeta{Outcome: "blocked", Class: string(e.Reason)})
+	p.close(e.ID, unanswered, zunoMeta{Outcome: "blocked", Class: string(e.Reason)})
+}
+
+func (p *Projector) asked(e *event.PermissionAsked) {
+	if c := p.cards[e.Call]; c != nil {
+		c.asking = e.ID
+	}
+}
+
+// answered draws the card of a call again that was over before its question was answered: editors take an answer for
+// the beginning of the call.
+func (p *Projector) answered(e *event.PermissionAnswered) {
+	c := p.cards[e.Call]
+	if c == nil || c.asking != e.ID {
+		return
+	}
+	if c.asking = ""; c.done {
+		p.close(e.Call, unanswered, zunoMeta{Outcome: "blocked", Class: string(event.BlockInterrupted)})
+	}
+}
+
+// forget drops the cards of the turn before, which are done and were still named by what was said after it. Those about
+// which a question is pending are still to be shown with it.
+func (p *Projector) forget() {
+	for id, c := range p.cards {
+		if c.asking == "" {
+			delete(p.cards, id)
+		}
+	}
 }
 
 // close fails the card of a call that did nothing.

@@ -48,7 +48,6 @@ func (x *session) load(req *wire.Request, mcpServers []string) (opened bool) {
 		_ = req.ReplyError(rpcError(err))
 		return false
 	}
-	s.SetAsker(x)
 	x.mu.Lock()
 	x.engine = s
 	waiting, own, told := x.waiting, x.own, x.told
@@ -65,6 +64,9 @@ func (x *session) load(req *wire.Request, mcpServers []string) (opened bool) {
 		_ = req.ReplyError(rpcError(fmt.Errorf("session %s cannot be replayed: %w", x.id, err)))
 		return true
 	}
-	_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: sessionOptions(s)}, func() { x.announce(mcpServers) })
+	_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: sessionOptions(s)}, func() {
+		x.announce(mcpServers)
+		s.SetAsker(x) // only now: a client answers questions about a session that it knows
+	})
 	return true
 }

@@ -73,7 +73,7 @@ func (p *Projector) event(e event.Payload) {
 	case *event.TurnStarted:
 		p.turn, p.window = e.ID, e.Model.Context
 		p.meta = schema.Meta("zuno", zunoMeta{TurnID: e.ID})
-		clear(p.cards) // those of the turn before are done, and were still named by what was said after it
+		p.forget()
 	case *event.TurnEnded:
 		p.turn, p.meta = "", nil
 	case *event.RequestStarted:
@@ -92,6 +92,10 @@ func (p *Projector) event(e event.Payload) {
 		p.blocked(e)
 	case *event.CallAbandoned:
 		p.abandoned(e)
+	case *event.PermissionAsked:
+		p.asked(e)
+	case *event.PermissionAnswered:
+		p.answered(e)
 	case *event.CallStarted:
 		p.started(e)
 	case *event.CallSettled:

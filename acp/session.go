@@ -1,14 +1,11 @@
 package acp
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"sync"
 
 	"zuno/acp/schema"
-	"zuno/acp/wire"
 	"zuno/commands"
 	"zuno/internal/engine"
 	"zuno/journal/event"
@@ -113,36 +110,6 @@ func (x *session) Live(l engine.Live) {
 	x.mu.Lock()
 	x.projector.Live(l)
 	x.mu.Unlock()
-}
-
-// AskPermission puts a permission request to the editor and waits for its answer.
-func (x *session) AskPermission(ctx context.Context, r engine.PermissionRequest) (event.Verdict, string) {
-	x.mu.Lock()
-	call, reason := x.projector.permissionCard(r.Call)
-	x.mu.Unlock()
-	ask := schema.AskPermission(x.id, call,
-		schema.Option("allow_once", "Allow once", schema.PermissionAllowOnce),
-		schema.Option("reject_once", "Reject", schema.PermissionRejectOnce))
-	ask.Meta = schema.Meta("zuno", zunoMeta{Reason: reason})
-	var answer schema.RequestPermissionResponse
-	if err := x.server.conn.Call(ctx, schema.MethodSessionRequestPermission, ask, &answer); err != nil {
-		if errors.Is(err, wire.ErrClosed) {
-			<-ctx.Done() // nobody is there any more: the orderly stop settles the question
-			return event.VerdictCancelled, ""
-		}
-		x.server.log.Warn("permission request failed", "session", x.id, "error", err)
-		return event.VerdictReject, ""
-	}
-	id, selected := answer.Selected()
-	switch {
-	case !selected:
-		return event.VerdictCancelled, ""
-	case id == "allow_once":
-		return event.VerdictAllow, id
-	case id == "reject_once":
-		return event.VerdictReject, id
-	}
-	return event.VerdictUnrecognized, short(id)
 }
 
 var _ json.Marshaler = schema.SessionNotification{}

@@ -16,6 +16,7 @@ type Editor struct {
 	Title    string
 	Asked    int    // requests for permission so far; no part of what is drawn
 	Reason   string // why the last of them asks; neither is this
+	Question *schema.RequestPermissionRequest
 
 	byID map[string]*Item
 }

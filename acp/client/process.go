@@ -44,6 +44,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	policy   Policy
+	stubborn bool
 	onUpdate func(string, schema.SessionUpdate)
 	updates  []Update
 	editors  map[string]*Editor

@@ -20,6 +20,14 @@ func Allow(_ context.Context, q *schema.RequestPermissionRequest) (string, bool)
 	return choose(q, schema.PermissionAllowOnce)
 }
 
+// AllowSession chooses to allow the same for the session, and to allow this once where that is not on offer.
+func AllowSession(_ context.Context, q *schema.RequestPermissionRequest) (string, bool) {
+	if option, ok := choose(q, schema.PermissionAllowAlways); ok {
+		return option, true
+	}
+	return choose(q, schema.PermissionAllowOnce)
+}
+
 // Reject chooses to reject this once.
 func Reject(_ context.Context, q *schema.RequestPermissionRequest) (string, bool) {
 	return choose(q, schema.PermissionRejectOnce)
@@ -38,6 +46,13 @@ func choose(q *schema.RequestPermissionRequest, kind schema.PermissionOptionKind
 func (c *Client) SetPermission(p Policy) {
 	c.mu.Lock()
 	c.policy = p
+	c.mu.Unlock()
+}
+
+// SetStubborn makes the client answer as its policy says even what was withdrawn or cancelled meanwhile, as some editors do.
+func (c *Client) SetStubborn(on bool) {
+	c.mu.Lock()
+	c.stubborn = on
 	c.mu.Unlock()
 }
 
@@ -90,10 +105,10 @@ func (r receiver) Request(ctx context.Context, req *wire.Request) {
 	ctx, cancel := context.WithCancel(ctx)
 	q := &question{ask.SessionID, cancel}
 	c.mu.Lock()
-	policy := c.policy
+	policy, stubborn := c.policy, c.stubborn
 	c.asking[q] = struct{}{}
 	e := c.editor(ask.SessionID)
-	e.Asked, e.Reason = e.Asked+1, reasonOf(ask.Meta)
+	e.Asked, e.Reason, e.Question = e.Asked+1, reasonOf(ask.Meta), &ask
 	c.mu.Unlock()
 	c.signal()
 	req.Go(func() {
@@ -101,7 +116,7 @@ func (r receiver) Request(ctx context.Context, req *wire.Request) {
 		var answer schema.RequestPermissionResponse
 		if policy == nil {
 			<-req.Context().Done() // nobody answers, whatever else happens
-		} else if option, ok := policy(ctx, &ask); ok && ctx.Err() == nil {
+		} else if option, ok := policy(ctx, &ask); ok && (stubborn || ctx.Err() == nil) {
 			answer.Outcome = schema.RequestPermissionOutcome{SelectedPermissionOutcome: &schema.SelectedPermissionOutcome{OptionID: option}}
 		} else {
 			answer.Outcome = schema.RequestPermissionOutcome{Kind: schema.OutcomeCancelled}
@@ -109,7 +124,7 @@ func (r receiver) Request(ctx context.Context, req *wire.Request) {
 		c.mu.Lock()
 		delete(c.asking, q)
 		c.mu.Unlock()
-		if errors.Is(context.Cause(req.Context()), wire.ErrWithdrawn) {
+		if !stubborn && errors.Is(context.Cause(req.Context()), wire.ErrWithdrawn) {
 			_ = req.ReplyError(wire.ErrWithdrawn)
 			return
 		}

@@ -34,6 +34,7 @@ type player struct {
 	kept    string
 	tap     *tap
 	taps    []*tap
+	decided chan string // answers to questions that are held
 }
 
 // tap keeps what an agent wrote to its standard output.
@@ -101,7 +102,7 @@ func init() {
 	steps = map[string]step{
 		"start": stepStart, "restart": stepRestart, "kill": stepKill, "end": stepEnd,
 		"new": stepNew, "load": stepLoad, "close": stepClose, "list": stepList,
-		"prompt": stepPrompt, "send": stepSend, "answer": stepAnswer, "cancel": stepCancel, "permission": stepPermission,
+		"prompt": stepPrompt, "send": stepSend, "answer": stepAnswer, "cancel": stepCancel, "permission": stepPermission, "decide": stepDecide,
 		"wait": stepWait, "asked": stepAsked, "shows": stepShows, "draw": stepDraw,
 		"keep": stepKeep, "same": stepSame, "log": stepLog, "call": stepCall, "notify": stepNotify, "updates": stepUpdates, "silent": stepSilent, "pid": stepPID,
 		"pending": stepPending, "callid": stepCallID, "commands": stepCommands, "withdraw": stepWithdraw, "turn": stepTurn, "receipts": stepReceipts,
@@ -406,14 +407,34 @@ func stepCancel(_ context.Context, _ *testscript.TestScript, p *player, _ []stri
 }
 
 func stepPermission(_ context.Context, ts *testscript.TestScript, p *player, args []string) error {
-	policies := map[string]client.Policy{"allow": client.Allow, "reject": client.Reject, "hang": nil}
-	policy, ok := policies[strings.Join(args, " ")]
+	how := strings.Join(args, " ")
+	if p.decided == nil {
+		p.decided = make(chan string)
+	}
+	policies := map[string]client.Policy{
+		"allow": client.Allow, "session": client.AllowSession, "reject": client.Reject, "hang": nil,
+		"wait":    func(ctx context.Context, _ *schema.RequestPermissionRequest) (string, bool) { <-ctx.Done(); return "", false },
+		"unknown": func(context.Context, *schema.RequestPermissionRequest) (string, bool) { return "yes", true },
+		"hold":    func(context.Context, *schema.RequestPermissionRequest) (string, bool) { return <-p.decided, true },
+	}
+	policy, ok := policies[how]
 	if !ok {
-		ts.Fatalf("usage: acp permission allow|reject|hang")
+		ts.Fatalf("usage: acp permission allow|session|reject|wait|hang|unknown|hold")
 	}
 	p.policy = policy
 	p.agent.SetPermission(policy)
+	p.agent.SetStubborn(how == "hold")
 	return nil
+}
+
+// stepDecide answers a question that is held. What is sent next may overtake the answer.
+func stepDecide(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	select {
+	case p.decided <- strings.Join(args, " "):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func pattern(ts *testscript.TestScript, args []string) *regexp.Regexp {
@@ -430,9 +451,22 @@ func stepWait(ctx context.Context, ts *testscript.TestScript, p *player, args []
 func stepAsked(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
 	n, err := strconv.Atoi(strings.Join(args, " "))
 	ts.Check(err)
-	var reason string
-	err = p.agent.Until(ctx, p.session, func(e *client.Editor) bool { reason = e.Reason; return e.Asked >= n })
-	fmt.Fprintln(ts.Stdout(), reason)
+	var text strings.Builder
+	err = p.agent.Until(ctx, p.session, func(e *client.Editor) bool {
+		text.Reset()
+		fmt.Fprintln(&text, e.Reason)
+		if q := e.Question; q != nil {
+			fmt.Fprintf(&text, "title: %s\n", q.ToolCall.Title)
+			for _, l := range q.ToolCall.Locations {
+				fmt.Fprintf(&text, "at: %s\n", l.Path)
+			}
+			for _, o := range q.Options {
+				fmt.Fprintf(&text, "option: %s %s\n", o.OptionID, o.Kind)
+			}
+		}
+		return e.Asked >= n
+	})
+	fmt.Fprint(ts.Stdout(), text.String())
 	return err
 }
 

@@ -31,11 +31,13 @@ func TestMain(m *testing.M) {
 // story.yaml in a script's archive is the model's script.
 //
 //	acp new [mcp:NAME…]              open a panel in the current folder; $SESSION is its id
-//	acp permission allow|reject|hang how questions are answered
+//	acp permission HOW               how questions are answered: allow, session, reject, wait (until it is cancelled), hang (never), unknown (an option that was
+//	                                 not offered), hold (by acp decide, whatever else has happened meanwhile)
+//	acp decide OPTION                answers a question that is held
 //	acp prompt TEXT                  send a prompt and wait; stdout has the stop reason, stderr the error; @FILE for a file's text
 //	acp send TEXT / acp answer       the same in two steps
 //	acp wait REGEXP                  until what the editor holds matches
-//	acp asked N                      until N questions came; stdout has the reason of the last
+//	acp asked N                      until N questions came; stdout has the reason of the last, its title, places and options
 //	acp shows REGEXP                 what the editor holds now
 //	acp draw FILE                    write it down, with ids counted and paths below $WORK
 //	acp cancel, close, list
