@@ -5,27 +5,22 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"zuno/acp/schema"
 	"zuno/journal/event"
 )
 
-const (
-	maxRaw    = 256 << 10 // bytes of a result in one line
-	maxTail   = 4 << 10   // bytes of a running command's output that its card shows
-	maxTitle  = 160       // code points
-	maxNames  = 3         // file names in a title
-	editTitle = "Editing files"
-)
+const maxTail = 4 << 10 // bytes of a running command's output that its card shows
 
 // card is a tool call as the editor has it.
 type card struct {
 	tool, title, kind string
-	rule              string // why it asks
+	rule              string   // why it asks
+	targets           []string // of an edit
 	places            []schema.ToolCallLocation
 	raw               json.RawMessage
 	output            string // tail of a running command's output
+	terminal          *terminal
 	done              bool
 	asking            string // the pending question about it
 }
@@ -54,8 +49,20 @@ func (p *Projector) early(id, tool string) {
 	if kindOf(tool) == schema.KindEdit {
 		title = editTitle
 	}
-	p.cards[id] = &card{tool: tool}
-	p.emit(schema.StartTool(schema.ToolCall{ToolCallID: id, Title: title, Kind: kindOf(tool), Status: schema.StatusPending}))
+	c := &card{tool: tool, kind: string(kindOf(tool))}
+	p.cards[id] = c
+	p.start(c, schema.ToolCall{ToolCallID: id, Title: title, Kind: kindOf(tool)}, zunoMeta{})
+}
+
+// start draws a new card. A terminal is introduced with it or never: an editor drops whatever names one that it does not know.
+func (p *Projector) start(c *card, t schema.ToolCall, m zunoMeta) {
+	t.Status = schema.StatusPending
+	var show terminalMeta
+	if p.Terminal && t.Kind == schema.KindExecute {
+		c.terminal = &terminal{id: t.ToolCallID}
+		show, t.Content = c.terminal.info(p.cwd), []schema.ToolCallContent{schema.TerminalItem(t.ToolCallID)}
+	}
+	p.emitCard(schema.StartTool(t), m, show)
 }
 
 func (p *Projector) requested(e *event.CallRequested) {
@@ -66,49 +73,18 @@ func (p *Projector) requested(e *event.CallRequested) {
 		p.cards[e.ID] = c
 	}
 	c.kind, c.title, c.rule = e.Kind, title(e), e.Rule.String()
-	if c.kind == "" || c.kind == string(schema.KindOther) {
-		c.kind = string(kindOf(e.Tool)) // of a call that could not be resolved
+	if edits(e.Tool) {
+		c.targets = targets(e)
+	}
+	if c.kind == "" || c.kind == string(schema.KindOther) || edits(e.Tool) {
+		c.kind = string(kindOf(e.Tool)) // of a call that could not be resolved, or of a patch that only deletes or moves
 	}
 	c.raw, c.places = rawInput(e.Args.String()), locations(e.Paths)
 	if shown {
 		p.emitMeta(schema.UpdateTool(schema.ToolCallUpdate{ToolCallID: e.ID, Title: c.title, Kind: schema.ToolKind(c.kind), Locations: c.places, RawInput: c.raw}), zunoMeta{Call: e.Provider})
 		return
 	}
-	p.emitMeta(schema.StartTool(schema.ToolCall{ToolCallID: e.ID, Title: c.title, Kind: schema.ToolKind(c.kind), Status: schema.StatusPending, Locations: c.places, RawInput: c.raw}), zunoMeta{Call: e.Provider})
-}
-
-// title names the files of an edit; other calls have their own title.
-func title(e *event.CallRequested) string {
-	switch schema.ToolKind(e.Kind) {
-	case schema.KindEdit:
-		if len(e.Paths) == 0 {
-			return editTitle
-		}
-		names := make([]string, 0, maxNames)
-		for i := range e.Paths {
-			if i < maxNames {
-				names = append(names, oneLine(filepath.Base(e.Paths[i].String())))
-			}
-		}
-		suffix := ""
-		if more := len(e.Paths) - len(names); more > 0 {
-			suffix = fmt.Sprintf(" (+%d more)", more)
-		}
-		return clip("Editing "+strings.Join(names, ", "), maxTitle-utf8.RuneCountInString(suffix)) + suffix
-	case schema.KindRead:
-		return clip("Read "+oneLine(e.Title.String()), maxTitle)
-	}
-	return clip(oneLine(e.Title.String()), maxTitle)
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func clip(s string, runes int) string {
-	if utf8.RuneCountInString(s) <= runes {
-		return s
-	}
-	r := []rune(s)
-	return string(r[:runes-1]) + "…"
+	p.start(c, schema.ToolCall{ToolCallID: e.ID, Title: c.title, Kind: schema.ToolKind(c.kind), Locations: c.places, RawInput: c.raw}, zunoMeta{Call: e.Provider})
 }
 
 func locations(paths []event.Text) (out []schema.ToolCallLocation) {
@@ -120,42 +96,6 @@ func locations(paths []event.Text) (out []schema.ToolCallLocation) {
 	return out
 }
 
-// rawInput is the arguments as JSON, or as a string where they are none.
-func rawInput(args string) json.RawMessage {
-	if len(args) <= maxRaw && json.Valid([]byte(args)) {
-		return json.RawMessage(args)
-	}
-	return bounded(args)
-}
-
-func bounded(text string) json.RawMessage {
-	cut, whole := fit(text, maxRaw-64)
-	if !whole {
-		cut += fmt.Sprintf("… (%d bytes in all)", len(text))
-	}
-	b, _ := json.Marshal(cut) // a string always encodes
-	return b
-}
-
-// fit is text in valid UTF-8, cut to what takes at most budget bytes of a line: what JSON escapes counts in full.
-func fit(text string, budget int) (cut string, whole bool) {
-	size := 0
-	for i, r := range text {
-		switch {
-		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
-			size += 2
-		case r < 0x20 || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029':
-			size += 6
-		default:
-			size += utf8.RuneLen(r) // of U+FFFD for a byte that is none
-		}
-		if size > budget {
-			return strings.ToValidUTF8(text[:i], "\uFFFD"), false
-		}
-	}
-	return strings.ToValidUTF8(text, "\uFFFD"), true
-}
-
 func (p *Projector) started(e *event.CallStarted) {
 	p.emit(schema.UpdateTool(schema.ToolCallUpdate{ToolCallID: e.ID, Status: schema.StatusInProgress}))
 }
@@ -164,6 +104,10 @@ func (p *Projector) started(e *event.CallStarted) {
 func (p *Projector) output(id, text string) {
 	c := p.cards[id]
 	if c == nil || c.done {
+		return
+	}
+	if c.terminal != nil {
+		p.emitCard(schema.UpdateTool(schema.ToolCallUpdate{ToolCallID: id}), zunoMeta{}, c.terminal.output(text))
 		return
 	}
 	c.output += text
@@ -224,12 +168,23 @@ func (p *Projector) forget() {
 	}
 }
 
-// close fails the card of a call that did nothing.
+// close fails the card of a call that did nothing. Of a command it shows the text where its output would stand: plain text
+// of such a card stays invisible in some editors.
 func (p *Projector) close(id, text string, m zunoMeta) {
-	if c := p.cards[id]; c != nil {
-		c.done = true
+	u := schema.ToolCallUpdate{ToolCallID: id, Status: schema.StatusFailed}
+	var show terminalMeta
+	switch c := p.cards[id]; {
+	case c != nil && c.terminal != nil:
+		c.done, show = true, c.terminal.closed(text)
+	case c != nil && c.kind == string(schema.KindExecute):
+		c.done, u.Content = true, []schema.ToolCallContent{schema.TextItem(fence(text))}
+	default:
+		if c != nil {
+			c.done = true
+		}
+		u.Content = []schema.ToolCallContent{schema.TextItem(text)}
 	}
-	p.emitMeta(schema.UpdateTool(schema.ToolCallUpdate{ToolCallID: id, Status: schema.StatusFailed, Content: []schema.ToolCallContent{schema.TextItem(text)}}), m)
+	p.emitCard(schema.UpdateTool(u), m, show)
 }
 
 // cut closes the cards whose calls never completed.
@@ -251,73 +206,19 @@ func (p *Projector) settled(e *event.CallSettled) {
 		u.Status = schema.StatusCompleted
 	}
 	u.Content, u.Locations = content(c, e)
+	if t := c.resolved(e); t != c.title && t != "" {
+		c.title, u.Title = t, t
+	}
 	u.RawOutput = rawOutput(e)
 	m := zunoMeta{Class: e.Class}
 	if e.Outcome == event.OutcomeUncertain || e.Outcome == event.OutcomeCancelled {
 		m.Outcome = string(e.Outcome)
 	}
-	p.emitMeta(schema.UpdateTool(u), m)
-}
-
-// content is what the card of a settled call shows: the diffs alone for a change that succeeded, the text otherwise, with
-// the diffs that were observed beside it.
-func content(c *card, e *event.CallSettled) (items []schema.ToolCallContent, places []schema.ToolCallLocation) {
-	changed, shown := false, 0
-	for i := range e.Files {
-		f := &e.Files[i]
-		if f.Change == event.ChangeRead {
-			continue
-		}
-		changed = true
-		path := f.Path.String()
-		places = append(places, schema.ToolCallLocation{Path: path})
-		if !f.Diff {
-			continue
-		}
-		var old *string
-		if f.Change != event.ChangeAdd {
-			s := f.Old.String()
-			old = &s
-		}
-		items = append(items, schema.DiffItem(path, old, f.New.String()))
-		shown++
+	var show terminalMeta
+	if c.terminal != nil {
+		u.Content, show = nil, c.terminal.ended(e)
 	}
-	if changed && e.Outcome == event.OutcomeOK && shown == len(places) {
-		return items, places
-	}
-	text, whole := fit(e.Text.String(), maxRaw-1024)
-	if !whole {
-		text += fmt.Sprintf("\n… (%d bytes in all)", e.Text.Size)
-	}
-	if schema.ToolKind(c.kind) == schema.KindExecute || c.tool == "shell" {
-		text = fence(text)
-	}
-	return append([]schema.ToolCallContent{schema.TextItem(text)}, items...), places
-}
-
-// rawOutput is the typed outcome of a change, complete and without texts; of any other call it is the bounded result.
-func rawOutput(e *event.CallSettled) json.RawMessage {
-	if raw := e.Raw.String(); raw != "" && json.Valid([]byte(raw)) {
-		return json.RawMessage(raw)
-	}
-	out := struct {
-		Outcome event.Outcome `json:"outcome"`
-		Class   string        `json:"class,omitempty"`
-		Exit    *event.Exit   `json:"exit,omitempty"`
-		Text    string        `json:"text"`
-		Bytes   int           `json:"bytes,omitempty"`  // of the whole text, where it is cut here
-		Output  string        `json:"output,omitempty"` // file that holds everything
-		Size    uint64        `json:"outputSize,omitempty"`
-	}{Outcome: e.Outcome, Class: e.Class, Exit: e.Exit, Output: e.Output.String(), Size: e.OutBytes}
-	var whole bool
-	if out.Text, whole = fit(e.Text.String(), maxRaw-8<<10); !whole { // beside it stand a path and a few words
-		out.Bytes = int(e.Text.Size)
-	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		return nil
-	}
-	return b
+	p.emitCard(schema.UpdateTool(u), m, show)
 }
 
 func interrupted(title string, waiting uint64) string {

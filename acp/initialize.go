@@ -11,7 +11,7 @@ func (s *Server) initialize(r *wire.Request) {
 		_ = r.ReplyError(err)
 		return
 	}
-	s.ready = true
+	s.ready, s.terminal = true, drawsTerminals(p.ClientCapabilities)
 	_ = r.Reply(schema.InitializeResponse{
 		ProtocolVersion: schema.ProtocolVersion,
 		AgentInfo:       &schema.Implementation{Name: "zuno", Title: "zuno", Version: s.version},

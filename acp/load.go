@@ -57,7 +57,7 @@ func (x *session) load(req *wire.Request, mcpServers []string) (opened bool) {
 	x.mu.Unlock()
 	err = s.Attach(x, true)
 	x.mu.Lock()
-	x.replaying = false
+	x.replaying, x.places = false, nil
 	x.mu.Unlock()
 	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
 	if err != nil {

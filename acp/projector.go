@@ -15,6 +15,10 @@ type Projector struct {
 	send func(schema.SessionUpdate)
 	// Own says that this client sent the input itself and shows it already.
 	Own func(e *event.InputAdmitted) bool
+	// Terminal says that the client draws display-only terminals from the _meta of a command's card.
+	Terminal bool
+
+	cwd, worktree string
 
 	turn   string
 	meta   json.RawMessage // of updates of the turn
@@ -52,9 +56,16 @@ func (p *Projector) emit(u schema.SessionUpdate) {
 	p.send(u)
 }
 
-func (p *Projector) emitMeta(u schema.SessionUpdate, m zunoMeta) {
+func (p *Projector) emitMeta(u schema.SessionUpdate, m zunoMeta) { p.emitCard(u, m, terminalMeta{}) }
+
+// emitCard is emitMeta with what the client's terminal of the card is told.
+func (p *Projector) emitCard(u schema.SessionUpdate, m zunoMeta, t terminalMeta) {
 	m.TurnID = p.turn
-	p.send(u.WithMeta(schema.Meta("zuno", m)))
+	if t == (terminalMeta{}) {
+		p.send(u.WithMeta(schema.Meta("zuno", m)))
+		return
+	}
+	p.send(u.WithMeta(t.with(m)))
 }
 
 // Committed draws what became durable.
@@ -68,6 +79,8 @@ func (p *Projector) Committed(c *engine.Committed) {
 
 func (p *Projector) event(e event.Payload) {
 	switch e := e.(type) {
+	case *event.Created:
+		p.cwd, p.worktree = e.Cwd.String(), e.Worktree.String()
 	case *event.InputAdmitted:
 		p.input(e)
 	case *event.TurnStarted:

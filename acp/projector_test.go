@@ -203,30 +203,3 @@ func TestLiveTextIsNotShownTwice(t *testing.T) {
 		}
 	}
 }
-
-// TestTitles: an edit names at most three files and says how many more there are, within 160 characters.
-func TestTitles(t *testing.T) {
-	paths := func(names ...string) (out []event.Text) {
-		for _, n := range names {
-			out = append(out, event.NewText("/w/"+n))
-		}
-		return out
-	}
-	for _, c := range []struct {
-		paths []event.Text
-		want  string
-	}{
-		{nil, "Editing files"},
-		{paths("main.rs"), "Editing main.rs"},
-		{paths("a/main.rs", "lib.rs"), "Editing main.rs, lib.rs"},
-		{paths("a", "b", "c", "d", "e"), "Editing a, b, c (+2 more)"},
-	} {
-		if got := title(&event.CallRequested{Kind: "edit", Paths: c.paths}); got != c.want {
-			t.Errorf("title %q, want %q", got, c.want)
-		}
-	}
-	long := title(&event.CallRequested{Kind: "edit", Paths: paths(strings.Repeat("ä", 300), "b", "c", "d")})
-	if n := len([]rune(long)); n > maxTitle || !strings.HasSuffix(long, "(+1 more)") {
-		t.Errorf("%d characters: %q", n, long)
-	}
-}

@@ -29,6 +29,7 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	ready    bool // initialize was answered
+	terminal bool // the client draws terminals by _meta
 }
 
 // NewServer makes a server; Serve runs it. Diagnostics, one line each, go where the log may not be seen: standard error.

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type session struct {
 	own       map[string]bool        // command ids of this client's inputs
 	command   string                 // of the commit that is being drawn
 	replaying bool
+	places    *places // of the replay that goes on
 }
 
 func newSession(s *Server, id, cwd string) *session {
@@ -40,6 +42,7 @@ func newSession(s *Server, id, cwd string) *session {
 
 func (x *session) reset() {
 	x.projector = NewProjector(x.update)
+	x.projector.Terminal = x.server.terminal
 	x.projector.Own = func(*event.InputAdmitted) bool { return !x.replaying && x.own[x.command] }
 	x.receipts = newReceipts(x.id)
 	x.waiting = map[string][]*observer{}
@@ -48,9 +51,20 @@ func (x *session) reset() {
 }
 
 func (x *session) update(u schema.SessionUpdate) {
+	if x.replaying {
+		u = x.actionable(u)
+	}
 	if err := x.server.conn.Notify(schema.MethodSessionUpdate, schema.SessionNotification{SessionID: x.id, Update: u}); err != nil {
 		x.server.log.Debug("update not sent", "session", x.id, "error", err)
 	}
+}
+
+// actionable drops from a replayed update what an editor could not open.
+func (x *session) actionable(u schema.SessionUpdate) schema.SessionUpdate {
+	if x.places == nil {
+		x.places = newPlaces(cmp.Or(x.projector.worktree, x.cwd))
+	}
+	return x.places.filter(u)
 }
 
 // announce says what a client may know only after it knows the session.

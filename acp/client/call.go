@@ -10,10 +10,14 @@ import (
 
 // Initialize is the first request of a connection.
 func (c *Client) Initialize(ctx context.Context) (r schema.InitializeResponse, err error) {
-	err = c.Call(ctx, schema.MethodInitialize, schema.InitializeRequest{
+	request := schema.InitializeRequest{
 		ProtocolVersion: schema.ProtocolVersion,
 		ClientInfo:      &schema.Implementation{Name: "zuno-client", Version: "1"},
-	}, &r)
+	}
+	if c.terminal {
+		request.ClientCapabilities = &schema.ClientCapabilities{Meta: schema.Meta("terminal_output", true)}
+	}
+	err = c.Call(ctx, schema.MethodInitialize, request, &r)
 	return r, err
 }
 

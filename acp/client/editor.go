@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"zuno/acp/schema"
@@ -16,13 +17,22 @@ type Editor struct {
 	Title    string
 	Asked    int    // requests for permission so far; no part of what is drawn
 	Reason   string // why the last of them asks; neither is this
+	Dropped  int    // updates that named a terminal which was never introduced
 	Question *schema.RequestPermissionRequest
 
-	byID map[string]*Item
+	byID      map[string]*Item
+	terminals map[string]*Terminal
+}
+
+// Terminal is a display-only terminal: what the _meta of a card's updates writes into it.
+type Terminal struct {
+	Cwd, Text string
+	Ended     bool
+	Exit      string // code or signal, where one is known
 }
 
 // NewEditor is an editor that holds nothing.
-func NewEditor() *Editor { return &Editor{byID: map[string]*Item{}} }
+func NewEditor() *Editor { return &Editor{byID: map[string]*Item{}, terminals: map[string]*Terminal{}} }
 
 // ItemKind is what an item is.
 type ItemKind string
@@ -57,6 +67,7 @@ type Card struct {
 	RawInput  json.RawMessage
 	RawOutput json.RawMessage
 	Outcome   string // _meta.zuno.outcome, where the agent says one
+	Terminals map[string]*Terminal
 }
 
 // Text is the text that the card shows.
@@ -105,12 +116,13 @@ func (e *Editor) Apply(u schema.SessionUpdate) {
 		e.chunk(u.Kind, u.ContentChunk)
 	case u.ToolCall != nil:
 		t := u.ToolCall
-		e.card(t.ToolCallID).update(&schema.ToolCallUpdate{
-			Title: t.Title, Kind: t.Kind, Status: t.Status, Content: t.Content,
+		e.introduce(t.Meta)
+		e.tool(&schema.ToolCallUpdate{
+			ToolCallID: t.ToolCallID, Title: t.Title, Kind: t.Kind, Status: t.Status, Content: t.Content,
 			Locations: t.Locations, RawInput: t.RawInput, RawOutput: t.RawOutput, Meta: t.Meta,
 		})
 	case u.ToolCallUpdate != nil:
-		e.card(u.ToolCallUpdate.ToolCallID).update(u.ToolCallUpdate)
+		e.tool(u.ToolCallUpdate)
 	case u.Plan != nil:
 		e.Plan = slices.Clone(u.Plan.Entries)
 	case u.AvailableCommandsUpdate != nil:
@@ -172,6 +184,60 @@ func (e *Editor) card(id string) *Card {
 		e.Items = append(e.Items, it)
 	}
 	return it.Card
+}
+
+type terminalMeta struct {
+	Info *struct {
+		ID  string `json:"terminal_id"`
+		Cwd string `json:"cwd"`
+	} `json:"terminal_info"`
+	Output *struct {
+		ID   string `json:"terminal_id"`
+		Data string `json:"data"`
+	} `json:"terminal_output"`
+	Exit *struct {
+		ID     string  `json:"terminal_id"`
+		Code   *int64  `json:"exit_code"`
+		Signal *string `json:"signal"`
+	} `json:"terminal_exit"`
+}
+
+// introduce makes the terminal that a new card brings along.
+func (e *Editor) introduce(meta json.RawMessage) {
+	var m terminalMeta
+	if json.Unmarshal(meta, &m) == nil && m.Info != nil {
+		e.terminals[m.Info.ID] = &Terminal{Cwd: m.Info.Cwd}
+	}
+}
+
+// tool folds an update of a card. One that shows a terminal which was never introduced is dropped as a whole, as editors do.
+func (e *Editor) tool(u *schema.ToolCallUpdate) {
+	for i := range u.Content {
+		if t := u.Content[i].Terminal; t != nil && e.terminals[t.TerminalID] == nil {
+			e.Dropped++
+			return
+		}
+	}
+	c := e.card(u.ToolCallID)
+	c.Terminals = e.terminals
+	c.update(u)
+	var m terminalMeta
+	if json.Unmarshal(u.Meta, &m) != nil {
+		return
+	}
+	if o := m.Output; o != nil && e.terminals[o.ID] != nil {
+		e.terminals[o.ID].Text += o.Data
+	}
+	if x := m.Exit; x != nil && e.terminals[x.ID] != nil {
+		t := e.terminals[x.ID]
+		t.Ended = true
+		switch {
+		case x.Code != nil:
+			t.Exit = fmt.Sprintf("code %d", *x.Code)
+		case x.Signal != nil:
+			t.Exit = "signal " + *x.Signal
+		}
+	}
 }
 
 // Card finds a card; nil where there is none.

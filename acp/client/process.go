@@ -28,6 +28,7 @@ type Config struct {
 	// OnUpdate is called for each update, in the order of the wire and before anything after it is read. It must not
 	// wait for an answer of the agent.
 	OnUpdate func(session string, u schema.SessionUpdate)
+	Terminal bool      // ask for display-only terminals in the cards of commands
 	Tap      io.Writer // is given what the agent writes on its standard output, byte for byte
 }
 
@@ -45,6 +46,7 @@ type Client struct {
 	mu       sync.Mutex
 	policy   Policy
 	stubborn bool
+	terminal bool
 	onUpdate func(string, schema.SessionUpdate)
 	updates  []Update
 	editors  map[string]*Editor
@@ -61,7 +63,7 @@ type Update struct {
 // Start starts the agent in a process group of its own, so that a signal to this process's group does not reach it.
 func Start(c Config) (*Client, error) {
 	x := &Client{
-		policy: c.Permission, onUpdate: c.OnUpdate, tap: c.Tap, editors: map[string]*Editor{}, asking: map[*question]struct{}{},
+		policy: c.Permission, terminal: c.Terminal, onUpdate: c.OnUpdate, tap: c.Tap, editors: map[string]*Editor{}, asking: map[*question]struct{}{},
 		changed: make(chan struct{}), exited: make(chan struct{}),
 	}
 	x.cmd = exec.Command(c.Binary, c.Args...)

@@ -14,6 +14,9 @@ func (e *Editor) String() string {
 	for _, it := range e.Items {
 		b.WriteString(it.String())
 	}
+	if e.Dropped > 0 {
+		fmt.Fprintf(&b, "dropped: %d updates\n", e.Dropped)
+	}
 	if e.Title != "" {
 		fmt.Fprintf(&b, "title: %s\n", e.Title)
 	}
@@ -63,6 +66,13 @@ func (c *Card) write(b *strings.Builder) {
 		case x.Content != nil:
 			fmt.Fprintf(b, "    text:\n")
 			indent(b, blockText(&x.Content.Content))
+		case x.Terminal != nil:
+			t := c.Terminals[x.Terminal.TerminalID]
+			fmt.Fprintf(b, "    terminal:\n")
+			indent(b, t.Text)
+			if t.Ended {
+				fmt.Fprintf(b, "    ended: %s\n", t.Exit)
+			}
 		default:
 			fmt.Fprintf(b, "    %s\n", x.Kind)
 		}

@@ -42,8 +42,10 @@ func TestMain(m *testing.M) {
 //	acp draw FILE                    write it down, with ids counted and paths below $WORK
 //	acp cancel, close, list
 //	acp load [SESSION] [mcp:NAME…]   replay into an empty editor
-//	acp keep / acp same              remember what the editor holds / it holds exactly that
-//	acp start [FLAG…]                start the agent with flags; other steps start it without
+//	acp keep / acp same              remember what the editor holds / it holds exactly that, but for locations that cannot be opened or lie
+//	                                 outside, which a load leaves out
+//	acp start [terminal] [FLAG…]     start the agent with flags; other steps start it without. From terminal on the editor
+//	                                 asks for display-only terminals
 //	acp kill                         SIGKILL
 //	acp end                          end of input; stdout has the exit status
 //	acp restart                      the agent anew, after kill or end
