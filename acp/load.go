@@ -53,11 +53,12 @@ func (x *session) load(req *wire.Request, mcpServers []string) (opened bool) {
 	waiting, own, told := x.waiting, x.own, x.told
 	x.reset()
 	x.waiting, x.own, x.told = waiting, own, told
-	x.replaying = true
+	x.replaying, x.projector.Replay = true, true
 	x.mu.Unlock()
 	err = s.Attach(x, true)
 	x.mu.Lock()
-	x.replaying, x.places = false, nil
+	x.replaying, x.places, x.projector.Replay = false, nil, false
+	x.projector.Usage()
 	x.mu.Unlock()
 	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
 	if err != nil {
