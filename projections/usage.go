@@ -25,14 +25,14 @@ type Usage struct {
 	Used      *uint64    `json:"used_tokens,omitempty"` // in the context
 	Window    uint64     `json:"window,omitempty"`      // of the model of the last turn; 0 is unknown
 	Baseline  *Baseline  `json:"baseline,omitempty"`
-	Tail      uint64     `json:"tail_tokens"`     // estimate of what the baseline does not count
-	Estimate  uint64     `json:"estimate_tokens"` // of the whole next request
-	Epoch     uint64     `json:"epoch"`           // how often the context was compacted
+	Tail      uint64     `json:"tail_tokens"` // estimate of what the baseline does not count
+	Estimate  uint64     `json:"-"`           // of the whole next request, by the size of all that it holds
+	Epoch     uint64     `json:"epoch"`       // how often the context was compacted
 	Request   *Asked     `json:"request,omitempty"`
 	Sums      Cumulative `json:"cumulative"`
 	Complete  bool       `json:"complete"` // every attempt so far said what it took, so the sums are all of it
-	Revision  uint64     `json:"revision"` // changes with each change
-	Updated   int64      `json:"updated_at"`
+	Revision  uint64     `json:"-"`        // changes with each change
+	Updated   int64      `json:"-"`
 
 	model    event.ModelChoice
 	turn     string

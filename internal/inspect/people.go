@@ -309,9 +309,6 @@ func tellUsage(t *table, u *projections.Usage) {
 			t.row("since", fmt.Sprintf("about %d tokens", u.Tail))
 		}
 	}
-	if u.Estimate > 0 {
-		t.row("next request", fmt.Sprintf("about %d tokens, by its size", u.Estimate))
-	}
 	for _, x := range []struct {
 		name string
 		n    *uint64
