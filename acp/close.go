@@ -19,20 +19,22 @@ func (s *Server) closeSession(r *wire.Request) {
 		_ = r.ReplyError(rpcError(engine.ErrNotFound))
 		return
 	}
-	s.closing(r, x, func() { x.close(r) })
+	s.closing(r, x, func() bool { return x.close(r) })
 }
 
 // close ends the session's running work and gives up its journal.
-func (x *session) close(req *wire.Request) {
+func (x *session) close(req *wire.Request) (gone bool) {
 	if err := x.release(req.Context(), "close"); err != nil {
 		_ = req.ReplyError(rpcError(err))
-		return
+		return true // it is no session of the connection any more, even where something of it does not stop
 	}
 	_ = req.Reply(schema.CloseSessionResponse{})
+	return true
 }
 
 // release gives up what the connection has of the session.
 func (x *session) release(ctx context.Context, source string) error {
+	x.leaveView()
 	x.mu.Lock()
 	s := x.engine
 	x.engine, x.settings = nil, nil

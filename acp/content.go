@@ -15,6 +15,7 @@ import (
 const (
 	maxBlocks   = 1024
 	maxResource = 50 << 10 // bytes of an embedded text
+	maxLines    = 2000     // lines of an embedded text
 	maxImage    = 5 << 20  // bytes of an image, which is the least that a provider takes
 )
 
@@ -57,14 +58,36 @@ func inputBlock(b *schema.ContentBlock) (out event.Block, text string, bad *wire
 		if len(*r.Text) > maxResource {
 			return out, "", invalid("the embedded text %s has %d bytes; at most %d are taken. Send a resource link instead", short(r.URI), len(*r.Text), maxResource)
 		}
+		if n := lineCount(*r.Text); n > maxLines {
+			return out, "", invalid("the embedded text %s has %d lines; at most %d are taken. Send a resource link instead", short(r.URI), n, maxLines)
+		}
 		return event.Block{Type: event.BlockResource, URI: event.NewText(r.URI), Text: event.NewText(*r.Text), Mime: r.MimeType}, "", nil
 	case b.ImageContent != nil:
 		out, bad = imageBlock(b.ImageContent)
 		return out, "", bad
+	case b.EmbeddedResource != nil && b.EmbeddedResource.Resource.Blob != nil:
+		r := &b.EmbeddedResource.Resource
+		if !slices.Contains(imageTypes, r.MimeType) {
+			return out, "", invalid("the embedded resource %s is no text and no image: %s", short(r.URI), taken)
+		}
+		out, bad = imageBlock(&schema.ImageContent{Data: *r.Blob, MimeType: r.MimeType, URI: r.URI})
+		return out, "", bad
 	case b.EmbeddedResource != nil:
-		return out, "", invalid("an embedded resource must hold text")
+		return out, "", invalid("an embedded resource must hold text: %s", taken)
 	}
-	return out, "", invalid("this agent takes no content block of type %q", short(b.Kind))
+	return out, "", invalid("a content block of type %q is not taken: %s", short(b.Kind), taken)
+}
+
+// taken says what a prompt may hold.
+const taken = "send text, a PNG, JPEG, GIF or WebP image of up to 5 MiB, embedded text of up to 50 KiB and 2000 lines, or a resource link"
+
+// lineCount counts a last line that does not end, too.
+func lineCount(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		n++
+	}
+	return n
 }
 
 // imageBlock keeps an image as canonical base64: a text of a journal is text, so that an export holds it whole.

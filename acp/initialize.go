@@ -18,11 +18,14 @@ func (s *Server) initialize(r *wire.Request) {
 		AuthMethods:     []schema.AuthMethod{},
 		Meta:            schema.Meta("zuno", extensions),
 		AgentCapabilities: &schema.AgentCapabilities{
-			LoadSession:         true,
-			PromptCapabilities:  &schema.PromptCapabilities{Image: true, EmbeddedContext: true},
-			McpCapabilities:     &schema.McpCapabilities{},
-			Meta:                schema.Meta("zuno", extensions),
-			SessionCapabilities: &schema.SessionCapabilities{List: &schema.SessionListCapabilities{}, Close: &schema.SessionCloseCapabilities{}},
+			LoadSession:        true,
+			PromptCapabilities: &schema.PromptCapabilities{Image: true, EmbeddedContext: true},
+			McpCapabilities:    &schema.McpCapabilities{},
+			Meta:               schema.Meta("zuno", extensions),
+			SessionCapabilities: &schema.SessionCapabilities{
+				List: &schema.SessionListCapabilities{}, Delete: &schema.SessionDeleteCapabilities{},
+				Resume: &schema.SessionResumeCapabilities{}, Close: &schema.SessionCloseCapabilities{},
+			},
 		},
 	})
 }

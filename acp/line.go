@@ -62,7 +62,13 @@ func (x *session) post(r *wire.Request, fn func()) bool {
 		}
 		return ok
 	}
-	ok := x.line.add(func() { r.Run(fn) }, maxWaiting)
+	ok := x.line.add(func() {
+		r.Run(func() {
+			if !x.readOnly(r) {
+				fn()
+			}
+		})
+	}, maxWaiting)
 	if !ok {
 		_ = r.ReplyError(wire.Errorf(wire.CodeInternalError, "%d requests of session %s wait already; send this again when some are answered", maxWaiting, x.id).With(map[string]any{"reason": "tooManyRequests", "limit": maxWaiting}))
 	}

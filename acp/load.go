@@ -1,12 +1,14 @@
 package acp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"zuno/acp/schema"
 	"zuno/acp/wire"
 	"zuno/internal/engine"
+	"zuno/journal"
 )
 
 func (s *Server) loadSession(r *wire.Request) {
@@ -26,48 +28,79 @@ func (s *Server) loadSession(r *wire.Request) {
 	s.open(r, p.SessionID, cwd, func(x *session) bool { return x.load(r, servers) })
 }
 
-// load replays everything, answers, and follows the session from then on.
+// load replays everything, answers, tells the present state, and follows the session from then on.
 func (x *session) load(req *wire.Request, mcpServers []string) (opened bool) {
-	x.mu.Lock()
-	s := x.engine
-	reserved := x.settings != nil && s == nil
-	x.mu.Unlock()
-	if reserved { // a panel that was never used, unless it is unknown what became of its first input
-		_, err := x.server.host.Open(req.Context(), x.id)
-		reserved = errors.Is(err, engine.ErrNotFound)
-	}
-	if reserved { // there is nothing to replay
-		_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: settingsOptions(x.settings)}, func() { x.announce(mcpServers) })
-		return true
-	}
-	if s != nil {
-		s.Detach(x)
-	}
-	s, err := x.server.host.Open(req.Context(), x.id) // the one that is open, unless it may append no more
+	ok, err := x.attach(req.Context(), false)
 	if err != nil {
 		_ = req.ReplyError(rpcError(err))
-		return false
+		return ok
+	}
+	_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: x.options()}, func() { x.publish(mcpServers, nil) })
+	return true
+}
+
+// attach opens the session for this connection, and has its history drawn unless it is quiet. Updates that come after the
+// history are held until [session.publish] lets them go. ok says that the session is open, also where err says what went wrong.
+func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
+	x.mu.Lock()
+	was := x.engine
+	reserved := x.settings != nil && was == nil
+	x.mu.Unlock()
+	if reserved { // a panel that was never used, unless it is unknown what became of its first input
+		if _, err := x.server.host.Open(ctx, x.id); errors.Is(err, engine.ErrNotFound) {
+			x.gate.set(gateHeld)
+			return true, nil // there is nothing to replay
+		}
+	}
+	x.leaveView()
+	s, err := x.server.host.Open(ctx, x.id) // the one that is open, unless it may append no more
+	var inUse *journal.InUse
+	if errors.As(err, &inUse) {
+		return x.view(inUse, quiet)
+	}
+	if err != nil {
+		return false, err
+	}
+	if s == was && quiet { // what it was told so far stands
+		x.gate.set(gateHeld)
+		return true, nil
+	}
+	if was != nil {
+		was.Detach(x)
 	}
 	x.mu.Lock()
 	x.engine = s
+	x.mu.Unlock()
+	x.beginReplay(quiet)
+	err = s.Attach(x, true)
+	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
+	if err != nil {
+		x.endReplay(gateOpen)
+		return true, fmt.Errorf("session %s cannot be replayed: %w", x.id, err)
+	}
+	return true, nil
+}
+
+// beginReplay forgets what was drawn of the session, but not what this client asked for.
+func (x *session) beginReplay(quiet bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	waiting, own, told := x.waiting, x.own, x.told
 	x.reset()
 	x.waiting, x.own, x.told = waiting, own, told
 	x.replaying, x.projector.Replay = true, true
-	x.mu.Unlock()
-	err = s.Attach(x, true)
+	if quiet {
+		x.gate.set(gateShut)
+	}
+}
+
+func (x *session) endReplay(m gateMode) {
 	x.mu.Lock()
 	x.replaying, x.places, x.projector.Replay = false, nil, false
 	x.projector.Usage()
 	x.mu.Unlock()
-	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
-	if err != nil {
-		_ = req.ReplyError(rpcError(fmt.Errorf("session %s cannot be replayed: %w", x.id, err)))
-		return true
-	}
-	_ = req.ReplyThen(schema.LoadSessionResponse{Modes: modes(), ConfigOptions: sessionOptions(s)}, func() {
-		x.announce(mcpServers)
-		s.SetAsker(x) // only now: a client answers questions about a session that it knows
-	})
-	return true
+	x.gate.set(m)
 }
+
+// Replayed ends the history: what comes from here on is new, and waits for the answer.
+func (x *session) Replayed() { x.endReplay(gateHeld) }

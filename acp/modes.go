@@ -3,12 +3,13 @@ package acp
 import (
 	"zuno/acp/schema"
 	"zuno/acp/wire"
-	"zuno/internal/engine"
 )
 
-// modes are those that exist: build alone.
+// modeBuild is the mode in which work is done; there is no other one.
+const modeBuild = "build"
+
 func modes() *schema.SessionModeState {
-	return &schema.SessionModeState{CurrentModeID: "build", AvailableModes: []schema.SessionMode{{ID: "build", Name: "Build", Description: "Work in the worktree."}}}
+	return &schema.SessionModeState{CurrentModeID: modeBuild, AvailableModes: []schema.SessionMode{{ID: modeBuild, Name: "Build", Description: "Work in the worktree."}}}
 }
 
 func (s *Server) setMode(r *wire.Request) {
@@ -17,12 +18,18 @@ func (s *Server) setMode(r *wire.Request) {
 		_ = r.ReplyError(err)
 		return
 	}
-	switch {
-	case s.session(p.SessionID) == nil:
-		_ = r.ReplyError(rpcError(engine.ErrNotFound))
-	case p.ModeID != "build":
-		_ = r.ReplyError(invalid("there is no mode %q; the only mode is build", short(p.ModeID)))
-	default:
-		_ = r.Reply(schema.SetSessionModeResponse{})
-	}
+	s.post(r, p.SessionID, func(x *session) {
+		if p.ModeID != modeBuild {
+			_ = r.ReplyError(invalid("there is no mode %q; the only mode is %s", short(p.ModeID), modeBuild))
+			return
+		}
+		_ = r.ReplyThen(schema.SetSessionModeResponse{}, x.modeSet)
+	})
+}
+
+// modeSet tells of a mode in both forms: some clients know modes, others only options, and some wait for the update of what
+// they set themselves.
+func (x *session) modeSet() {
+	x.update(schema.ModeUpdate(modeBuild))
+	x.update(schema.ConfigUpdate(x.options()...))
 }

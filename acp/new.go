@@ -6,6 +6,7 @@ import (
 
 	"zuno/acp/schema"
 	"zuno/acp/wire"
+	"zuno/internal/engine"
 )
 
 func (s *Server) newSession(r *wire.Request) {
@@ -24,13 +25,15 @@ func (s *Server) newSession(r *wire.Request) {
 
 // reserve begins a panel: a session that exists in this process alone until its first input.
 func (x *session) reserve(req *wire.Request, mcpServers []string) (opened bool) {
-	set, err := x.server.host.Configure(x.cwd, "")
+	set, err := x.server.host.Configure(x.cwd, engine.Choice{})
 	if err != nil {
 		_ = req.ReplyError(rpcError(err))
 		return false
 	}
+	x.mu.Lock()
 	x.settings = set
-	return req.ReplyThen(schema.NewSessionResponse{SessionID: x.id, Modes: modes(), ConfigOptions: settingsOptions(set)}, func() { x.announce(mcpServers) }) == nil
+	x.mu.Unlock()
+	return req.ReplyThen(schema.NewSessionResponse{SessionID: x.id, Modes: modes(), ConfigOptions: x.options()}, func() { x.announce(mcpServers) }) == nil
 }
 
 // folder checks the folder that a request names.

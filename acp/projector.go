@@ -32,11 +32,19 @@ type Projector struct {
 
 	usage *projections.Usage
 	drawn usageDrawn
+	state state
 }
 
 // NewProjector sends the updates that it makes through send.
 func NewProjector(send func(schema.SessionUpdate)) *Projector {
-	return &Projector{send: send, cards: map[string]*card{}, usage: projections.NewUsage()}
+	p := &Projector{cards: map[string]*card{}, usage: projections.NewUsage()}
+	p.send = func(u schema.SessionUpdate) {
+		if u.UsageUpdate != nil {
+			p.state.usage = &u
+		}
+		send(u)
+	}
+	return p
 }
 
 // zunoMeta is what stands under _meta.zuno.
@@ -88,9 +96,12 @@ func (p *Projector) Committed(c *engine.Committed) {
 }
 
 func (p *Projector) event(e event.Payload) {
+	p.state.keep(e)
 	switch e := e.(type) {
 	case *event.Created:
 		p.session, p.cwd, p.worktree = e.Session, e.Cwd.String(), e.Worktree.String()
+	case *event.Titled:
+		p.titled(e)
 	case *event.InputAdmitted:
 		p.input(e)
 	case *event.TurnStarted:

@@ -43,6 +43,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s.conn = wire.New(ctx, in, out, startGate{s, begun}, wire.Options{Logger: s.log})
 	close(begun)
 	<-s.conn.Done()
+	s.unfollow()
 	stop, cancel := context.WithTimeout(context.Background(), shutdownLimit)
 	defer cancel()
 	return s.host.Shutdown(stop, "shutdown")
@@ -77,6 +78,10 @@ func (s *Server) Request(_ context.Context, r *wire.Request) {
 		s.newSession(r)
 	case schema.MethodSessionLoad:
 		s.loadSession(r)
+	case schema.MethodSessionResume:
+		s.resumeSession(r)
+	case schema.MethodSessionDelete:
+		s.deleteSession(r)
 	case schema.MethodSessionList:
 		r.Go(func() { s.listSessions(r) })
 	case schema.MethodSessionPrompt:

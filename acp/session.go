@@ -3,11 +3,9 @@ package acp
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
 	"sync"
 
 	"zuno/acp/schema"
-	"zuno/commands"
 	"zuno/internal/engine"
 	"zuno/journal/event"
 )
@@ -18,6 +16,7 @@ type session struct {
 	id, cwd  string
 	settings *engine.Settings // of a reserved session
 	line     line
+	gate     gate
 
 	over    bool // closed, or about to be; like opening, it is the server's, which guards it
 	opening int  // requests that wait to open it
@@ -31,7 +30,9 @@ type session struct {
 	own       map[string]bool        // command ids of this client's inputs
 	command   string                 // of the commit that is being drawn
 	replaying bool
-	places    *places // of the replay that goes on
+	places    *places           // of the replay that goes on
+	follower  *follower         // of a session that another process owns
+	model     event.ModelChoice // of the policy that was committed last
 }
 
 func newSession(s *Server, id, cwd string) *session {
@@ -50,13 +51,12 @@ func (x *session) reset() {
 	x.own = map[string]bool{}
 }
 
+// update tells the client, when it may be told.
 func (x *session) update(u schema.SessionUpdate) {
 	if x.replaying {
 		u = x.actionable(u)
 	}
-	if err := x.server.conn.Notify(schema.MethodSessionUpdate, schema.SessionNotification{SessionID: x.id, Update: u}); err != nil {
-		x.server.log.Debug("update not sent", "session", x.id, "error", err)
-	}
+	x.gate.pass(u, x.tell)
 }
 
 // actionable drops from a replayed update what an editor could not open.
@@ -67,12 +67,9 @@ func (x *session) actionable(u schema.SessionUpdate) schema.SessionUpdate {
 	return x.places.filter(u)
 }
 
-// announce says what a client may know only after it knows the session.
-func (x *session) announce(mcpServers []string) {
-	x.update(schema.CommandsUpdate(available()...))
-	if len(mcpServers) > 0 {
-		text := "MCP servers are not available in this build and were not started: " + strings.Join(mcpServers, ", ") + "."
-		x.update(schema.ThoughtChunk("", text).WithMeta(schema.Meta("zuno", zunoMeta{Notice: &noticeMeta{"warning", commands.NoticeMCP}})))
+func (x *session) tell(u schema.SessionUpdate) {
+	if err := x.server.conn.Notify(schema.MethodSessionUpdate, schema.SessionNotification{SessionID: x.id, Update: u}); err != nil {
+		x.server.log.Debug("update not sent", "session", x.id, "error", err)
 	}
 }
 
@@ -83,10 +80,12 @@ func (x *session) Committed(c *engine.Committed) {
 	x.command = c.Command
 	busy := x.projector.turn != "" || len(x.waiting) > 0
 	x.projector.Committed(c)
+	x.reconfigured(c)
 	head := &headMeta{c.Number, c.Hash.String()}
 	for _, r := range x.receipts.apply(c, func(r *Receipt) { x.progress(r, busy) }) {
 		for _, o := range x.waiting[r.InputID] {
-			x.answer(o, r, head)
+			now := *r
+			x.gate.after(func() { x.answer(o, &now, head) })
 		}
 		delete(x.waiting, r.InputID)
 		delete(x.told, r.InputID)

@@ -72,22 +72,25 @@ func (s *Server) opened(x *session, ok bool) {
 	s.drop(x)
 }
 
-// closing takes the session away from the connection, and has fn give it up.
-func (s *Server) closing(r *wire.Request, x *session, fn func()) {
+// closing takes the session away from the connection and has fn give it up, which says whether it did.
+func (s *Server) closing(r *wire.Request, x *session, fn func() bool) {
 	s.mu.Lock()
 	x.over = true
 	s.mu.Unlock()
-	if !x.post(r, func() {
-		defer func() {
-			s.mu.Lock()
-			s.drop(x)
-			s.mu.Unlock()
-		}()
-		fn()
-	}) {
+	ended := func(gone bool) {
 		s.mu.Lock()
-		x.over = false
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		if !gone {
+			x.over = false
+		}
+		s.drop(x)
+	}
+	if !x.post(r, func() {
+		gone := true
+		defer func() { ended(gone) }()
+		gone = fn()
+	}) {
+		ended(false)
 	}
 }
 

@@ -1223,6 +1223,9 @@ func (x *StartRequest) EncodeMsg(e *event.Encoder) {
 	if x.Keyless {
 		n++
 	}
+	if !x.Model.IsZero() {
+		n++
+	}
 	e.Map(n)
 	if x.Input != "" {
 		e.String("input")
@@ -1255,6 +1258,10 @@ func (x *StartRequest) EncodeMsg(e *event.Encoder) {
 		e.String("keyless")
 		e.Bool(x.Keyless)
 	}
+	if !x.Model.IsZero() {
+		e.String("model")
+		x.Model.EncodeMsg(e)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1279,6 +1286,8 @@ func (x *StartRequest) DecodeMsg(r *event.Reader) {
 			}
 		case "keyless":
 			x.Keyless = r.Bool()
+		case "model":
+			x.Model.DecodeMsg(r)
 		default:
 			r.Skip()
 		}
@@ -1294,7 +1303,8 @@ func (x *StartRequest) IsZero() bool {
 		x.Attempt == 0 &&
 		x.Digests.IsZero() &&
 		len(x.Inputs) == 0 &&
-		!x.Keyless
+		!x.Keyless &&
+		x.Model.IsZero()
 }
 
 // EncodeMsg writes x.

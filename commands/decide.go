@@ -83,6 +83,7 @@ const (
 	CodeTurnMismatch  = "turn_mismatch"      // of a steer: another turn runs than it names
 	CodeNotSteerable  = "turn_not_steerable" // of a steer
 	CodeInputsChanged = "inputs_changed"     // a request was made with inputs that do not wait any more
+	CodeModelChanged  = "model_changed"      // a request was made for a model that is not the next turn's any more
 	CodeWait          = "waiting"            // of a resume: a human or something outside is waited for
 	CodeUncertain     = "uncertain_outcome"  // of a resume: the effect of a call is unknown
 	CodeKeyless       = "no_key"             // of a resume: the provider has no key

@@ -16,6 +16,9 @@ func startRequest(v *projections.View, c *StartRequest, at Stamp) Decision {
 	if s.Turns.Active != nil {
 		return refuse(CodeStale, "turn %s runs", s.Turns.Active.ID)
 	}
+	if c.Model != (event.ModelChoice{}) && c.Model != v.Policy.Model {
+		return refuse(CodeModelChanged, "another model was chosen while the request was made")
+	}
 	in := s.Inputs.Get(c.Input)
 	switch {
 	case in == nil || in.Turn != "":

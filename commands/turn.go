@@ -24,6 +24,8 @@ type StartRequest struct {
 	Inputs []string `msgpack:"inputs"`
 	// Keyless says that the provider needs a key and has none.
 	Keyless bool `msgpack:"keyless"`
+	// Model is the one that the request is made for: a turn of another does not begin with it.
+	Model event.ModelChoice `msgpack:"model"`
 }
 
 // RecordPart saves a piece of a response that has been shown.
@@ -226,7 +228,7 @@ const (
 // retry is the wait before the next attempt, or nil when the policy allows none: too many attempts, or the wait would end
 // after the window that began with the first one. What the provider asked for counts when it is longer.
 func retry(v *projections.View, r *projections.Request, afterMS uint64, at Stamp) event.Payload {
-	p := v.Policy.Retry
+	p := v.Root.Turns.Active.Retry
 	if r.Attempt >= p.MaxAttempts {
 		return nil
 	}

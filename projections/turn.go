@@ -15,6 +15,7 @@ type Turn struct {
 	State      lifecycle.State   `json:"state"`
 	Trigger    event.Trigger     `json:"trigger"`
 	Model      event.ModelChoice `json:"model"`
+	Retry      event.RetryPolicy `json:"-"` // of the policy that the turn began under
 	Inputs     []string          `json:"inputs"`
 	Started    uint64            `json:"started"` // commit
 	StartedAt  int64             `json:"started_at"`
@@ -102,7 +103,7 @@ var turnFolds = folds{
 		}
 		t := &Turn{
 			ID: e.ID, Cycle: e.Cycle, State: lifecycle.Turn.Initial, Trigger: e.Trigger, Model: e.Model,
-			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID, Discussion: e.Discussion, Since: m.Sequence,
+			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID, Discussion: e.Discussion, Retry: v.Policy.Retry, Since: m.Sequence,
 		}
 		s.Turns.Active, s.Turns.Last = t, e.ID
 		s.Turns.Count++

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -62,33 +63,40 @@ func (g *globals) process(c circumstances) (*process, error) {
 	p.host = engine.NewHost(engine.Options{
 		Data: dirs.Data, Build: build, Clock: p.clock, IDs: p.ids, Tools: registry, Log: p.log,
 		FreeMiB: freeMiB, Sockets: live.Folders(os.Getenv), Fault: fault, Unfenced: unfenced,
-		Settings: func(cwd, model string) (*engine.Settings, error) { return p.settings(cwd, model, c) },
+		Settings: func(cwd string, chosen engine.Choice) (*engine.Settings, error) { return p.settings(cwd, chosen, c) },
 	})
 	return p, nil
 }
 
-// settings resolves the configuration of a folder, with the model that was chosen in the session, if one was.
-func (p *process) settings(cwd, model string, c circumstances) (*engine.Settings, error) {
+// settings resolves the configuration of a folder, with what was chosen in the session.
+func (p *process) settings(cwd string, chosen engine.Choice, c circumstances) (*engine.Settings, error) {
 	cfg, err := config.Load(config.Options{Cwd: cwd, Getenv: os.Getenv, Override: c.override})
 	if err != nil {
 		return nil, err
 	}
 	names := modelNames(cfg)
-	if model != "" {
+	if model := chosen.Model; model != "" {
 		if cfg.Model, cfg.Provider, err = cfg.Choose(model); err != nil {
 			return nil, err
 		}
-		if !slices.Contains(names, model) { // its provider takes any name
-			names = append(names, model)
+		if !slices.Contains(names, model) {
+			if len(cfg.Provider.Models) > 0 {
+				return nil, &config.Error{Code: config.InvalidValue, What: "the provider " + strconv.Quote(cfg.Provider.ID) + " is configured with other models than " + strconv.Quote(model)}
+			}
+			names = append(names, model) // its provider takes any name
 		}
+	}
+	levels := cfg.Levels()
+	if slices.Contains(levels, chosen.Reasoning) {
+		cfg.Model.Reasoning = chosen.Reasoning
 	}
 	provider, err := p.provider(cfg)
 	if err != nil {
 		return nil, err
 	}
 	flags := c.flags
-	flags.Agent, flags.Chosen = "build", model != ""
-	s := &engine.Settings{Policy: cfg.Policy(flags), Worktree: cfg.Worktree, Provider: provider, Models: names, Environ: os.Environ()}
+	flags.Agent, flags.Chosen = "build", chosen.Model != ""
+	s := &engine.Settings{Policy: cfg.Policy(flags), Worktree: cfg.Worktree, Provider: provider, Models: names, Levels: levels, Environ: os.Environ()}
 	s.Sections = []event.SectionResolved{
 		{ID: "kernel", Text: event.NewText(kernelSection)},
 		{ID: "runtime.environment", Text: event.NewText("Working folder: " + cwd + "\nWorktree: " + cfg.Worktree + "\nPlatform: " + runtime.GOOS + "\n")},

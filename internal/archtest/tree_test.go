@@ -210,6 +210,7 @@ var exceptions = []exception{
 	{"internal/live/server.go", "time", "how often one who waits for a snapshot hears that it is being made"},
 	{"internal/live/follow.go", "time", "how often a session's files are looked at while no owner tells of its heads"},
 	{"internal/engine/sessionindex.go", "time", "whether a folder's time of change proves anything yet; the index is a cache"},
+	{"internal/engine/choice.go", "time", "how long the phases of a reconfiguration take; it is logged and never recorded"},
 	{"acp/wire/queue.go", "time", "the deadline of a peer that does not read; a test clock must not close a real pipe"},
 	{"acp/wire/stream.go", "time", "the same deadline while the last messages drain"},
 	{"tools/shell/run.go", "time", "the hard ceiling and the cooperative stop of real processes"},

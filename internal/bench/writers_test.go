@@ -27,7 +27,7 @@ func sessionOf(b *testing.B) *engine.Session {
 	host := engine.NewHost(engine.Options{
 		Data: b.TempDir(), Build: func() string { return "bench" }, Clock: clock{}, IDs: ids{}, Tools: tools.NewRegistry(),
 		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Settings: func(string, string) (*engine.Settings, error) { return &engine.Settings{}, nil },
+		Settings: func(string, engine.Choice) (*engine.Settings, error) { return &engine.Settings{}, nil },
 	})
 	id, set, err := host.Reserve("/")
 	if err != nil {

@@ -15,6 +15,8 @@ const (
 	DefaultHardCeilingMS = 30 * 60 * 1000  // half an hour
 	DefaultConcurrency   = 8
 	ScriptedContext      = 200_000 // the scripted model's window, in tokens
+	// DefaultLevel stands for the level of reasoning that the provider takes by itself.
+	DefaultLevel = "default"
 )
 
 // Defaults of a provider's retries.
@@ -129,6 +131,8 @@ type Header struct {
 type Model struct {
 	Name            string
 	Context, Output uint64 // tokens
+	// Reasoning are the levels that a session may choose from, in the words that the provider takes.
+	Reasoning []string
 }
 
 // Load reads and merges all layers. Its error is an [*Error].

@@ -38,7 +38,7 @@ type node struct {
 	kind    kind
 	text    string // of a string, a number, a boolean
 	members []member
-	items   int // of a list
+	items   []*node // of a list
 	src     *source
 	line    int
 }
@@ -235,10 +235,11 @@ func (b *builder) object(n *node, depth int) error {
 
 func (b *builder) list(n *node, depth int) error {
 	for b.dec.More() {
-		if _, err := b.value(depth + 1); err != nil {
+		item, err := b.value(depth + 1)
+		if err != nil {
 			return err
 		}
-		n.items++
+		n.items = append(n.items, item)
 	}
 	_, err := b.next()
 	return err

@@ -61,6 +61,11 @@ func provider(m *member) (Provider, *Error) {
 			if n := limit.get("output"); n != nil {
 				model.Output = n.number()
 			}
+			if levels := named.value.get("reasoning"); levels != nil {
+				for _, level := range levels.items {
+					model.Reasoning = append(model.Reasoning, level.text)
+				}
+			}
 			p.Models = append(p.Models, model)
 		}
 	}
@@ -174,6 +179,16 @@ func (c *Config) choose(model string, place Place) (event.ModelChoice, Provider,
 		choice.Output = m.Output
 	}
 	return choice, p, nil
+}
+
+// Levels are the levels of reasoning that the model which answers is configured with.
+func (c *Config) Levels() []string {
+	for _, m := range c.Provider.Models {
+		if m.Name == c.Model.Name {
+			return m.Reasoning
+		}
+	}
+	return nil
 }
 
 func (c *Config) provider(id string) (Provider, bool) {

@@ -58,7 +58,10 @@ func providerShape(kind string, models *shape) *shape {
 // rootShape is the whole document. The keys of a provider's options depend on its type, which another layer may name.
 func rootShape(types map[string]string) *shape {
 	tokens := &shape{leaf: isWhole(1, maxTokens)}
-	limits := &shape{fields: map[string]*shape{"limit": {fields: map[string]*shape{"context": tokens, "output": tokens}}}}
+	models := &shape{fields: map[string]*shape{
+		"limit":     {fields: map[string]*shape{"context": tokens, "output": tokens}},
+		"reasoning": {leaf: isLevels},
+	}}
 	action := &shape{leaf: isAction}
 	return &shape{fields: map[string]*shape{
 		"model": {leaf: isModel},
@@ -68,7 +71,7 @@ func rootShape(types map[string]string) *shape {
 				return &shape{leaf: isAction, each: func(string) *shape { return action }}
 			}},
 		}},
-		"provider": {each: func(id string) *shape { return providerShape(types[id], limits) }},
+		"provider": {each: func(id string) *shape { return providerShape(types[id], models) }},
 		"shell":    {fields: map[string]*shape{"hard_ceiling_ms": {leaf: isWhole(1, maxCeilingMS)}}},
 	}}
 }
@@ -190,6 +193,33 @@ func isModel(n *node) string {
 	}
 	if _, _, ok := splitModel(n.text); !ok {
 		return `must be "provider/model", not ` + quoted(n.text)
+	}
+	return ""
+}
+
+// maxLevels bounds the levels of reasoning of one model.
+const maxLevels = 16
+
+// isLevels takes the words of any provider: those of OpenAI and Anthropic are not all, and servers of one's own have others.
+func isLevels(n *node) string {
+	if n.kind != kindList {
+		return "must be a list of words, not " + n.kind.String()
+	}
+	if len(n.items) > maxLevels {
+		return "may have " + strconv.Itoa(maxLevels) + " levels at most"
+	}
+	seen := map[string]bool{}
+	for _, item := range n.items {
+		word := strings.Trim(item.text, "abcdefghijklmnopqrstuvwxyz0123456789_-") == "" && item.text != "" && len(item.text) <= 32
+		switch {
+		case item.kind != kindText || !word:
+			return `must hold words of up to 32 lower-case letters, digits, "-" and "_", such as "low" and "high"`
+		case item.text == DefaultLevel:
+			return `may not hold "` + DefaultLevel + `", which is there without being named`
+		case seen[item.text]:
+			return "names " + quoted(item.text) + " twice"
+		}
+		seen[item.text] = true
 	}
 	return ""
 }

@@ -227,7 +227,7 @@ func newBench(t *testing.T) *bench {
 	}
 	b.options = Options{
 		Data: t.TempDir(), Build: func() string { return "test" }, Clock: b.clock, IDs: b.ids,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Settings: func(string, string) (*Settings, error) { return b.set, nil },
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Settings: func(string, Choice) (*Settings, error) { return b.set, nil },
 		FreeMiB: func(string) uint64 { return b.free },
 	}
 	b.rebuild()

@@ -22,7 +22,7 @@ type Host struct {
 	ids      IDs
 	tools    *tools.Registry
 	log      *slog.Logger
-	settings func(cwd, model string) (*Settings, error)
+	settings func(cwd string, c Choice) (*Settings, error)
 	freeMiB  func(dir string) uint64
 	sockets  []string
 	fault    func(journal.Point) error
@@ -31,6 +31,8 @@ type Host struct {
 	mu       sync.Mutex
 	sessions map[string]*Session
 	opening  map[string]chan struct{}
+
+	swept sync.Once
 
 	catalogue func() map[string]tools.Entry
 }
@@ -89,7 +91,7 @@ func ValidSessionID(id string) bool {
 // Reserve makes a session that exists only in this process: it has no folder, journal or lock until its first command
 // is accepted by [Host.Create].
 func (h *Host) Reserve(cwd string) (id string, set *Settings, err error) {
-	set, err = h.settings(cwd, "")
+	set, err = h.settings(cwd, Choice{})
 	if err != nil {
 		return "", nil, err
 	}
@@ -107,10 +109,12 @@ func (h *Host) NewID() string {
 }
 
 func (h *Host) newSession(id, cwd string, set *Settings) *Session {
-	return &Session{
-		ID: id, Cwd: cwd, host: h, settings: set, dir: filepath.Join(h.SessionsDir(), id), queue: make(chan *request, maxBatch),
+	s := &Session{
+		ID: id, Cwd: cwd, host: h, dir: filepath.Join(h.SessionsDir(), id), queue: make(chan *request, maxBatch),
 		providers: map[event.ModelChoice]model.Provider{}, stopped: make(chan struct{}), encoder: event.NewEncoder(), running: map[string]*effect{}, refused: map[string]uint64{}, prepared: map[string]*tools.Prepared{},
 	}
+	s.settings.Store(set)
+	return s
 }
 
 // Get gives a session that this process has open; nil when it has not.

@@ -55,6 +55,7 @@ func (h *Host) Open(ctx context.Context, id string) (*Session, error) {
 }
 
 func (h *Host) open(id string) (*Session, error) {
+	h.sweepOnce()
 	s := h.newSession(id, "", nil)
 	s.begin()
 	// The run's id must be known before the lock is taken, and differ from that of each earlier run; a seeded source
@@ -107,9 +108,11 @@ func (h *Host) open(id string) (*Session, error) {
 	case v.ID != id || v.Created.Installation != installation:
 		return fail(&Foreign{Session: id})
 	}
-	if s.settings, err = s.configured(&v.Policy); err != nil {
+	set, err := s.configured(&v.Policy)
+	if err != nil {
 		return fail(err)
 	}
+	s.settings.Store(set)
 	served := s.serve()
 	s.listed = v.Root.Updated
 	s.writeSummary(true)

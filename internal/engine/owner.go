@@ -230,6 +230,11 @@ func (s *Session) append(commits []*journal.Commit, batch []*request, answers []
 		s.refold() // also then: readers see nothing that is not known to be durable
 		return
 	}
+	for i, r := range batch {
+		if r.durable != nil && answers[i].err == nil && !answers[i].Repeated {
+			r.durable()
+		}
+	}
 	s.server.Load().Committed(s.log.Head())
 	s.mu.Lock()
 	observers := s.observers

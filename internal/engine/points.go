@@ -11,10 +11,19 @@ const (
 	PointQuestionEnded  journal.Point = "question-ended"
 	PointCallFenced     journal.Point = "call-fenced"
 	PointCallEnded      journal.Point = "call-ended"
+	// A change of what was chosen for a session: its configuration is read, it is durable, and the new host stands.
+	PointChoiceResolved journal.Point = "choice-resolved"
+	PointChoiceRecorded journal.Point = "choice-recorded"
+	PointChoiceReplaced journal.Point = "choice-replaced"
+	// The deletion of a session: nothing of it has happened, and its folder is set aside.
+	PointDeletePrepared journal.Point = "delete-prepared"
+	PointDeleteAside    journal.Point = "delete-aside"
 )
 
-func (s *Session) at(p journal.Point) {
-	if s.host.fault != nil {
-		_ = s.host.fault(p) // a crash does not return
+func (s *Session) at(p journal.Point) { s.host.point(p) }
+
+func (h *Host) point(p journal.Point) {
+	if h.fault != nil {
+		_ = h.fault(p) // a crash does not return
 	}
 }

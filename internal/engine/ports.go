@@ -52,7 +52,14 @@ type Settings struct {
 	Sections []event.SectionResolved
 	Provider model.Provider // of Policy.Model
 	Models   []string       // "provider/name" of each that is configured
+	Levels   []string       // of reasoning, that Policy.Model is configured with
 	Environ  []string       // of commands
+}
+
+// Choice is what was chosen for a session, over its folder's configuration. What is empty was not.
+type Choice struct {
+	Model     string // "provider/name"
+	Reasoning string // a level; one that the model does not have counts as none
 }
 
 // PermissionRequest is a question to the user about a call.
@@ -75,6 +82,12 @@ type Asker interface {
 type Observer interface {
 	Committed(c *Committed)
 	Live(l Live)
+}
+
+// Replayed is an [Observer] that wants to know when it has been given what was committed before it was attached. It is called
+// from the owner's goroutine, before anything new comes.
+type Replayed interface {
+	Replayed()
 }
 
 // Loser is an [Observer] that wants to know when the session may append no more, for example because a sync failed: nothing
@@ -114,7 +127,7 @@ type Options struct {
 	IDs      IDs
 	Tools    *tools.Registry
 	Log      *slog.Logger
-	Settings func(cwd, model string) (*Settings, error) // of a folder, with the model "provider/name" that was chosen; empty: none was
+	Settings func(cwd string, c Choice) (*Settings, error) // of a folder, with what was chosen
 	FreeMiB  func(dir string) uint64
 	Sockets  []string                  // folders in which owned sessions may answer inspectors, the best first; see live.Folders
 	Fault    func(journal.Point) error // crash tests; nil otherwise

@@ -22,25 +22,30 @@ func (s *Session) performRequest(e *effect) {
 	var policy event.Policy
 	var provider model.Provider
 	var o Outcome
-	for fresh := false; !fresh; { // what the request takes along may be withdrawn before its fence is decided
+	for fresh := false; !fresh; { // what the request takes along may be withdrawn before its fence is decided, and another model chosen
+		var answering event.ModelChoice
 		var along []string
 		if err := s.inOwner(func() {
 			var err error
 			if req, along, err = s.modelRequest(e.step); err != nil {
 				s.host.log.Error("request cannot be made", "session", s.ID, "error", err)
 			}
-			policy, provider = s.folder.View.Policy, s.providers[s.answering()]
+			if set := s.settings.Load(); e.step.Input != "" {
+				s.providers[set.Policy.Model] = set.Provider // a turn that ended may have kept an older one
+			}
+			answering = s.answering()
+			policy, provider = s.folder.View.Policy, s.providers[answering]
 		}); err != nil {
 			return
 		}
-		start := &commands.StartRequest{Input: e.step.Input, Turn: e.step.Turn, Number: e.step.Number, Attempt: e.step.Attempt, Inputs: along, Keyless: keyless(provider)}
+		start := &commands.StartRequest{Input: e.step.Input, Turn: e.step.Turn, Number: e.step.Number, Attempt: e.step.Attempt, Inputs: along, Keyless: keyless(provider), Model: answering}
 		if req != nil {
 			start.Digests = event.RequestDigests(s.digester.Digest(req))
 		}
 		var refusal *commands.Refusal
 		var err error
 		o, fresh, err = s.fence(e, start)
-		if !fresh && !(errors.As(err, &refusal) && refusal.Code == commands.CodeInputsChanged && e.ctx.Err() == nil) {
+		if !fresh && !(errors.As(err, &refusal) && (refusal.Code == commands.CodeInputsChanged || refusal.Code == commands.CodeModelChanged) && e.ctx.Err() == nil) {
 			return
 		}
 	}
@@ -240,8 +245,9 @@ func find[T event.Payload](events []event.Payload) (found T) {
 
 // env is what a call knows of its session.
 func (s *Session) env(call string) tools.Env {
+	set := s.settings.Load()
 	env := tools.Env{
-		Cwd: s.Cwd, Worktree: s.settings.Worktree, OutDir: s.outDir(), CallID: call, Environ: s.settings.Environ,
+		Cwd: s.Cwd, Worktree: set.Worktree, OutDir: s.outDir(), CallID: call, Environ: set.Environ,
 		LastRead: s.lastRead, Replayed: s.replayed, Progress: func(b []byte) { s.live(Live{Kind: LiveOutput, Call: call, Text: string(b)}) },
 	}
 	if s.journal != nil {

@@ -15,7 +15,8 @@ import (
 func (s *Session) startRun(open *commands.OpenSession, first *firstCommand) (Outcome, error) {
 	h := s.host
 	s.digester = prompt.NewDigester(s.salt)
-	s.providers[s.settings.Policy.Model] = s.settings.Provider
+	set := s.settings.Load()
+	s.providers[set.Policy.Model] = set.Provider
 	s.runLabel = strconv.FormatUint(s.folder.View.Run.Count+1, 10)
 	queue := []struct {
 		id string
@@ -23,7 +24,7 @@ func (s *Session) startRun(open *commands.OpenSession, first *firstCommand) (Out
 	}{
 		{"engine:open:" + s.run.String(), open},
 		{"engine:recover:" + s.runLabel, &commands.RecoverSession{Run: s.run.String()}},
-		{"engine:policy:" + s.runLabel, &commands.ResolvePolicy{Policy: s.settings.Policy}},
+		{"engine:policy:" + s.runLabel, &commands.ResolvePolicy{Policy: set.Policy}},
 	}
 	var waits []*request
 	for _, q := range queue {
@@ -59,7 +60,7 @@ func (s *Session) startRun(open *commands.OpenSession, first *firstCommand) (Out
 
 // context is what the prompt's sections and the tool catalogue are today. It is recorded before the run's first request.
 func (s *Session) context() *commands.ResolveContext {
-	c := &commands.ResolveContext{Sections: s.settings.Sections}
+	c := &commands.ResolveContext{Sections: s.settings.Load().Sections}
 	for _, t := range s.host.tools.Catalogue() {
 		c.Tools = append(c.Tools, event.ToolEntry{
 			Name: t.Name, Description: event.NewText(t.Description), Schema: event.NewText(string(t.Schema)),

@@ -23,7 +23,7 @@ type Session struct {
 	Cwd string
 
 	host     *Host
-	settings *Settings
+	settings atomic.Pointer[Settings] // replaced together with the policy, in one commit
 	dir      string
 	run      journal.RunID
 	runLabel string                      // the run's ordinal, as it stands in command ids: an ULID each time would be a tenth of the journal
@@ -86,6 +86,7 @@ type request struct {
 	body      []byte
 	texts     *journal.Texts
 	call      func() // instead of a command: runs in the owner's goroutine, on durable state
+	durable   func() // runs in the owner's goroutine once the command's commit is durable, before anybody sees it
 	done      chan answer
 }
 
@@ -125,6 +126,11 @@ func (s *Session) doQueued(ctx context.Context, id, actor string, cause uint64, 
 	if err != nil {
 		return Outcome{}, err
 	}
+	return s.submit(ctx, r, queued)
+}
+
+// submit waits for what becomes of an encoded command.
+func (s *Session) submit(ctx context.Context, r *request, queued func()) (Outcome, error) {
 	if err := s.enqueue(ctx, r); err != nil {
 		return Outcome{}, err
 	}
@@ -230,6 +236,9 @@ func (s *Session) Attach(o Observer, replay bool) error {
 			})
 			if err != nil {
 				return
+			}
+			if r, ok := o.(Replayed); ok {
+				r.Replayed()
 			}
 		}
 		s.mu.Lock()

@@ -1,14 +1,11 @@
 package engine
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
-	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,26 +13,17 @@ import (
 	"time"
 )
 
-// The index of all sessions is one file, <data>/sessions.index. Behind its head stand the summaries of the sessions that
-// must be asked for again each time, because an owner has them or they cannot be read; then those of all others, in the
-// order of the list, so that its first page is near the beginning; then what owners have added since, each in the place of
-// what stands before it. Numbers are little-endian.
+// The index is a cache of what stands in the folders of sessions; indexformat.go says how. Owners add to it and take no lock
+// for it, since whoever has one may be stopped; lists read it, and write it anew when it has become wrong or long.
 //
-//	head     magic ‖ stamp of the sessions folder ‖ bytes of the blocks of others ‖ how many they are ‖ CRC
-//	block    count ‖ bytes ‖ CRC ‖ summaries
-//	summary  flags ‖ five numbers ‖ four texts, each with its length before it
-//	added    a block of one summary
-//
-// Owners take no lock for it, since whoever has one may be stopped. A list that writes a new file takes along what was
-// added to the old one meanwhile, and an owner that finds the file exchanged adds once more; see addToIndex and save.
+// Nothing that an owner told is lost, because whoever ends last sees what the other did. An owner writes the summary of its
+// session, adds it to the file, and then looks whether the file was exchanged: if so it adds once more. A list puts the new
+// file in the place of the old one, takes along what was added to that after it was read, and only then writes the head: until
+// then, and when it dies before, the new file is an index that cannot be read, and whoever reads it asks the sessions
+// themselves. Where no index is, a list puts an empty one there before it asks. And what cannot be added or taken along takes
+// the index away.
 const (
-	indexFile  = "sessions.index"
-	indexMagic = "zuno sessions 1\n"
-	indexHead  = len(indexMagic) + 6*8 + 4
-	blockHead  = 3 * 4
-	blockCount = 64 // summaries of a block; a page is a hundred
-	maxBlock   = 64 << 20
-	minSummary = 1 + 5*8 + 4*2 // bytes
+	indexFile = "sessions.index"
 	// maxIndex is where owners give the index up, if nobody lists and so writes it anew; 100,000 sessions take 30 MB.
 	maxIndex = 64 << 20
 	// maxAdded is how many bytes may have been added before the next list writes the file anew.
@@ -43,18 +31,9 @@ const (
 	// racyFor is how long after a change of the sessions folder its time does not prove that nothing else changed: file
 	// systems count in steps of up to ten milliseconds.
 	racyFor = int64(20 * time.Millisecond)
+	// addTries is how often an owner finds the index exchanged before it takes it away.
+	addTries = 50
 )
-
-const (
-	flagOpen = 1 << iota
-	flagUnlisted
-)
-
-// castagnoli is made at first use, which most processes never come to: it is a tenth of a millisecond.
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
-
-// errIndex is an index that is not, byte by byte, what was written, as far as it was read.
-var errIndex = errors.New("the index of sessions is damaged")
 
 // folderStamp tells whether session folders came or went. Scanned is the time just before it was taken.
 type folderStamp struct{ modified, links, inode, scanned int64 }
@@ -89,6 +68,11 @@ type indexed struct {
 // restless sessions are asked for again each time.
 func (e *indexed) restless() bool { return e.Open || e.unlisted }
 
+// older says whether e tells of an earlier time than what is known. Of two alike the one that came last counts.
+func (e *indexed) older(known *indexed) bool {
+	return cmp.Or(cmp.Compare(e.Head, known.Head), cmp.Compare(e.Updated, known.Updated)) < 0
+}
+
 // before is the order of the list.
 func before(a, b *indexed) int {
 	return cmp.Or(cmp.Compare(b.Updated, a.Updated), cmp.Compare(b.Session, a.Session))
@@ -118,7 +102,11 @@ type index struct {
 // readIndex reads the beginning and the end. Without them the index is empty.
 func readIndex(data string) *index {
 	x := &index{data: data}
-	f, err := os.OpenFile(filepath.Join(data, indexFile), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo in its place must not hang us
+	path := filepath.Join(data, indexFile)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a fifo in its place must not hang us
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600) // from now on owners have a place to add to
+	}
 	if err != nil {
 		return x
 	}
@@ -149,50 +137,38 @@ func (x *index) read() error {
 		return errIndex
 	}
 	r := x.section(0, x.size)
-	head := make([]byte, indexHead)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return errIndex
+	head, err := readHead(r)
+	if err != nil {
+		return err
 	}
-	if string(head[:len(indexMagic)]) != indexMagic || checksum(head[:indexHead-4]) != binary.LittleEndian.Uint32(head[indexHead-4:]) {
-		return errIndex
-	}
-	h := reader{b: head[len(indexMagic):]}
-	x.folder = folderStamp{h.int(), h.int(), h.int(), h.int()}
-	size, count := h.int(), h.int()
 	restless, err := r.block()
 	if err != nil {
 		return err
 	}
-	x.from = int64(indexHead) + r.taken
-	if size < 0 || size > x.size-x.from || count < 0 || count > size/minSummary {
+	x.folder, x.from = head.folder, int64(indexHead)+r.taken
+	if head.size < 0 || head.size > x.size-x.from || head.count < 0 || head.count > head.size/minSummary {
 		return errIndex
 	}
-	x.to, x.count = x.from+size, int(count)
+	x.to, x.count = x.from+head.size, int(head.count)
 	x.added = x.size - x.to
-	x.loose = restless
-	for added := x.section(x.to, x.size); ; {
-		one, err := added.block()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		x.loose = append(x.loose, one...)
+	added, err := x.section(x.to, x.size).blocks()
+	if err != nil {
+		return err
 	}
+	x.loose = append(restless, added...)
 	x.latest()
 	x.whole = true
 	return nil
 }
 
-// latest leaves the newest summary of each session in loose, and of two alike the last. Who exchanged the file takes along what was
-// added to the old one meanwhile, so that an older summary may stand behind a newer one.
+// latest leaves the newest summary of each session in loose. Who exchanged the file takes along what was added to the old one
+// meanwhile, so that an older summary may stand behind a newer one.
 func (x *index) latest() {
 	place := make(map[string]int, len(x.loose))
 	kept := x.loose[:0]
 	for _, e := range x.loose {
 		if i, ok := place[e.Session]; ok {
-			if cmp.Or(cmp.Compare(e.Head, kept[i].Head), cmp.Compare(e.Updated, kept[i].Updated)) >= 0 {
+			if !e.older(&kept[i]) {
 				kept[i] = e
 			}
 			continue
@@ -249,6 +225,8 @@ func (x *index) put(e indexed) {
 	x.changed = true
 }
 
+func (x *index) section(from, to int64) *section { return newSection(x.file, from, to) }
+
 // cursor goes through the summaries that stand in the blocks and are not loose.
 type cursor struct {
 	x    *index
@@ -278,136 +256,11 @@ func (c *cursor) peek() (*indexed, error) {
 
 func (c *cursor) take() { c.rest = c.rest[1:] }
 
-// section reads blocks from a part of the file.
-type section struct {
-	*bufio.Reader
-	taken int64 // bytes of blocks
-}
-
-func (x *index) section(from, to int64) *section {
-	return &section{Reader: bufio.NewReaderSize(io.NewSectionReader(x.file, from, to-from), int(min(max(to-from, 16), 32<<10)))}
-}
-
-// block is io.EOF at the end.
-func (s *section) block() ([]indexed, error) {
-	var head [blockHead]byte
-	if _, err := io.ReadFull(s, head[:]); err == io.EOF {
-		return nil, err
-	} else if err != nil {
-		return nil, errIndex
-	}
-	count, size := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
-	if size > maxBlock || count > size/minSummary {
-		return nil, errIndex
-	}
-	b := make([]byte, size)
-	if _, err := io.ReadFull(s, b); err != nil || checksum(b) != binary.LittleEndian.Uint32(head[8:]) {
-		return nil, errIndex
-	}
-	s.taken += blockHead + int64(size)
-	r := reader{b: b, s: string(b)} // the texts are pieces of one string
-	out := make([]indexed, count)
-	for i := range out {
-		r.summary(&out[i])
-	}
-	if r.bad || r.at != len(b) {
-		return nil, errIndex
-	}
-	return out, nil
-}
-
-func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli()) }
-
-// appendBlock appends a block of these summaries.
-func appendBlock(b []byte, sums []indexed) []byte {
-	start := len(b)
-	b = append(b, make([]byte, blockHead)...)
-	for i := range sums {
-		b = appendSummary(b, &sums[i])
-	}
-	body := b[start+blockHead:]
-	binary.LittleEndian.PutUint32(b[start:], uint32(len(sums)))
-	binary.LittleEndian.PutUint32(b[start+4:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(b[start+8:], checksum(body))
-	return b
-}
-
-// reader takes numbers and texts off bytes. One that reached past the end is bad from there on.
-type reader struct {
-	b   []byte
-	s   string // the same
-	at  int
-	bad bool
-}
-
-func (r *reader) take(n int) int {
-	if r.bad || n > len(r.b)-r.at {
-		r.bad = true
-		return 0
-	}
-	r.at += n
-	return r.at - n
-}
-
-func (r *reader) int() int64 {
-	if at := r.take(8); !r.bad {
-		return int64(binary.LittleEndian.Uint64(r.b[at:]))
-	}
-	return 0
-}
-
-func (r *reader) text() string {
-	at := r.take(2)
-	if r.bad {
-		return ""
-	}
-	n := int(binary.LittleEndian.Uint16(r.b[at:]))
-	if at = r.take(n); r.bad {
-		return ""
-	}
-	return r.s[at : at+n]
-}
-
-func (r *reader) summary(e *indexed) {
-	at := r.take(1)
-	if r.bad {
-		return
-	}
-	e.Open, e.unlisted = r.b[at]&flagOpen != 0, r.b[at]&flagUnlisted != 0
-	e.Created, e.Updated, e.Head, e.Size, e.Modified = r.int(), r.int(), uint64(r.int()), r.int(), r.int()
-	e.Session, e.Title, e.Cwd, e.Worktree = r.text(), r.text(), r.text(), r.text()
-}
-
-func appendSummary(b []byte, e *indexed) []byte {
-	texts := [...]string{e.Session, e.Title, e.Cwd, e.Worktree}
-	for i := range texts {
-		if len(texts[i]) > math.MaxUint16 { // it is summarized each time
-			return appendSummary(b, &indexed{Summary: Summary{Session: e.Session}, unlisted: true})
-		}
-	}
-	flags := byte(0)
-	if e.Open {
-		flags |= flagOpen
-	}
-	if e.unlisted {
-		flags |= flagUnlisted
-	}
-	b = append(b, flags)
-	for _, n := range [...]int64{e.Created, e.Updated, int64(e.Head), e.Size, e.Modified} {
-		b = binary.LittleEndian.AppendUint64(b, uint64(n))
-	}
-	for _, t := range texts {
-		b = binary.LittleEndian.AppendUint16(b, uint16(len(t)))
-		b = append(b, t...)
-	}
-	return b
-}
-
-// addToIndex tells the index of an owner's summary, if there is an index.
+// addToIndex tells the index of an owner's summary, which stands in the session's folder by now, if there is an index.
 func addToIndex(data string, sum *Summary) error {
 	b := appendBlock(nil, []indexed{{Summary: *sum}})
 	path := filepath.Join(data, indexFile)
-	for range 3 {
+	for range addTries {
 		moved, err := addTo(path, b)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -418,7 +271,7 @@ func addToIndex(data string, sum *Summary) error {
 			return nil
 		}
 	}
-	return nil
+	return os.Remove(path)
 }
 
 // addTo says whether the file is not the one at path any more. Who exchanged it may have looked for additions before
@@ -462,26 +315,22 @@ func (x *index) save() {
 	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || x.exchanged() {
 		return
 	}
+	path := filepath.Join(x.data, indexFile)
 	if x.gather() != nil { // the part that was not read is damaged
-		os.Remove(filepath.Join(x.data, indexFile))
+		os.Remove(path)
 		return
 	}
-	half := filepath.Join(x.data, indexFile+".new")
-	os.Remove(half) // whatever another left there when it died
-	f, err := os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, head, err := x.exchange()
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	err = x.writeTo(f)
-	if err == nil {
-		err = os.Rename(half, filepath.Join(x.data, indexFile))
+	if err = x.takeAlong(); err == nil {
+		_, err = f.WriteAt(head, 0)
 	}
 	if err != nil {
-		os.Remove(half)
-		return
+		os.Remove(path)
 	}
-	x.takeAlong()
 }
 
 // exchanged says whether another list has written the index since it was read.
@@ -494,7 +343,29 @@ func (x *index) exchanged() bool {
 	return err != nil || !os.SameFile(now, was)
 }
 
-func (x *index) writeTo(f *os.File) error {
+// exchange puts a new file without its head in the place of the index. Only who has the lock does so.
+func (x *index) exchange() (f *os.File, head []byte, err error) {
+	half := filepath.Join(x.data, indexFile+".new")
+	os.Remove(half) // whatever another left there when it died
+	if f, err = os.OpenFile(half, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		return nil, nil, err
+	}
+	b := x.encode()
+	head = slices.Clone(b[:indexHead])
+	clear(b[:indexHead])
+	if _, err = f.Write(b); err == nil {
+		err = os.Rename(half, filepath.Join(x.data, indexFile))
+	}
+	if err != nil {
+		f.Close()
+		os.Remove(half)
+		return nil, nil, err
+	}
+	return f, head, nil
+}
+
+// encode gives the whole file.
+func (x *index) encode() []byte {
 	x.sort()
 	var restless, others []indexed
 	for i := range x.loose {
@@ -509,23 +380,32 @@ func (x *index) writeTo(f *os.File) error {
 	for block := range slices.Chunk(others, blockCount) {
 		b = appendBlock(b, block)
 	}
-	head := append(b[:0], indexMagic...)
-	for _, n := range [...]int64{x.folder.modified, x.folder.links, x.folder.inode, x.folder.scanned, int64(len(b) - from), int64(len(others))} {
-		head = binary.LittleEndian.AppendUint64(head, uint64(n))
-	}
-	binary.LittleEndian.AppendUint32(head, checksum(head))
-	_, err := f.Write(b)
-	return err
+	head := indexHeader{x.folder, int64(len(b) - from), int64(len(others))}
+	head.append(b[:0])
+	return b
 }
 
-// takeAlong adds what owners had added to the old file after it was read.
-func (x *index) takeAlong() {
+// takeAlong adds what owners had added to the old file after it was read, if it is not older than what the new one says: it may
+// come after what the same owner has added to the new one since.
+func (x *index) takeAlong() error {
 	if x.file == nil {
-		return
+		return nil
 	}
 	b, err := io.ReadAll(io.NewSectionReader(x.file, x.size, maxIndex))
 	if err != nil || len(b) == 0 {
-		return
+		return err
 	}
-	_, _ = addTo(filepath.Join(x.data, indexFile), b)
+	added, err := newSection(bytes.NewReader(b), 0, int64(len(b))).blocks()
+	if err != nil { // an owner is in the middle of adding, or was when the file was read
+		return err
+	}
+	x.sort()
+	b = b[:0]
+	for i := range added {
+		if at, ok := x.place[added[i].Session]; !ok || !added[i].older(&x.loose[at]) {
+			b = appendBlock(b, added[i:i+1])
+		}
+	}
+	_, err = addTo(filepath.Join(x.data, indexFile), b)
+	return err
 }

@@ -278,27 +278,20 @@ func TestIndexOfManyAtOnce(t *testing.T) {
 					t.Errorf("%d sessions, %v", len(p.Sessions), err)
 					return
 				}
-				if x := readIndex(s.data); x.whole {
+				x := readIndex(s.data)
+				if x.whole {
 					x.changed = true // so that it is exchanged
 					x.save()
-					x.close()
 				}
+				x.close()
 			}
 		})
 	}
 	owners.Wait()
 	close(end)
 	lists.Wait()
-	// The index is a cache: what is shown of a session is held against the session, so the list is right whatever an exchange lost.
-	if x := readIndex(s.data); !x.whole {
-		t.Fatal("the index is damaged")
-	} else {
-		x.close()
-	}
-	told := map[string]Summary{}
-	for _, sum := range s.page(Query{Most: 1000}).Sessions {
-		told[sum.Session] = sum
-	}
+	s.page(Query{Most: 1}) // makes the index anew if it was given up
+	told := s.told()
 	for i := range 100 {
 		b, err := os.ReadFile(filepath.Join(s.folder(i), summaryFile))
 		if err != nil {
@@ -309,7 +302,7 @@ func TestIndexOfManyAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if told[sum.Session].Title != sum.Title {
-			t.Errorf("the list has %q instead of %q", told[sum.Session].Title, sum.Title)
+			t.Errorf("the index has %q instead of %q", told[sum.Session].Title, sum.Title)
 		}
 	}
 }
@@ -342,6 +335,117 @@ func TestIndexKeepsTheNewestSummary(t *testing.T) {
 		if e := &x.loose[i]; e.Session == fresh.Session && e.Title != "fresh" {
 			t.Errorf("the index has %q", e.Title)
 		}
+	}
+}
+
+// told is what the index, which must be whole, says of each session.
+func (s *shelf) told() map[string]Summary {
+	s.t.Helper()
+	x := readIndex(s.data)
+	defer x.close()
+	if !x.whole {
+		s.t.Fatal("the index is damaged")
+	}
+	if err := x.gather(); err != nil {
+		s.t.Fatal(err)
+	}
+	told := map[string]Summary{}
+	for i := range x.loose {
+		told[x.loose[i].Session] = x.loose[i].Summary
+	}
+	return told
+}
+
+// change is what an owner does.
+func (s *shelf) change(i int, title string, updated int64) {
+	s.t.Helper()
+	if err := addToIndex(s.data, s.put(i, title, updated)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// What a list takes along when it exchanges the index does not stand above what the same owner has told since and another
+// list has put in its place.
+//
+// spec: D211
+func TestIndexTakesAlongNothingOlder(t *testing.T) {
+	s := newShelf(t, 3)
+	s.settle()
+	a := readIndex(s.data)
+	defer a.close()
+	s.change(1, "old", 2000)
+	s.put(1, "fresh", 2001) // its owner is about to tell the index
+	a.ask(filepath.Join(s.data, "sessions"), sessionID(1))
+	if err := a.gather(); err != nil {
+		t.Fatal(err)
+	}
+	f, head, err := a.exchange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if x := readIndex(s.data); x.whole {
+		t.Error("an index is believed that lacks what its list has not taken along yet")
+	} else {
+		x.close()
+	}
+	if err := a.takeAlong(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(head, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.told()[sessionID(1)].Title; got != "fresh" {
+		t.Errorf("the index has %q", got)
+	}
+}
+
+// A list that dies when it has exchanged the index, and has not taken along what was added meanwhile, leaves none that is
+// believed.
+//
+// spec: D211
+func TestIndexOfAListThatDied(t *testing.T) {
+	s := newShelf(t, 30)
+	s.settle()
+	a := readIndex(s.data)
+	defer a.close()
+	s.change(1, "told to the old file", 2000)
+	if err := a.gather(); err != nil {
+		t.Fatal(err)
+	}
+	f, _, err := a.exchange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	s.change(2, "told to the new file", 1999)
+	if p := s.page(Query{Most: 2}); p.Sessions[0].Session != sessionID(1) || p.Sessions[1].Session != sessionID(2) {
+		t.Errorf("%+v", p.Sessions)
+	}
+	s.told()
+}
+
+// What an owner tells while the first list makes the index is in it.
+//
+// spec: D211
+func TestIndexThatIsBeingMade(t *testing.T) {
+	s := newShelf(t, 30)
+	now, err := stampFolder(filepath.Join(s.data, "sessions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := readIndex(s.data)
+	defer a.close()
+	if _, err := a.answer(filepath.Join(s.data, "sessions"), now, Query{}); err != nil {
+		t.Fatal(err)
+	}
+	s.change(1, "new", 2000)
+	a.save()
+	if got := s.told()[sessionID(1)].Title; got != "new" {
+		t.Errorf("the index has %q", got)
+	}
+	if p := s.page(Query{Most: 1}); p.Sessions[0].Session != sessionID(1) {
+		t.Errorf("%+v", p.Sessions)
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *Session) writeSummary(open bool) {
 		return
 	}
 	v := s.folder.View
-	sum := &Summary{Session: v.ID, Cwd: s.Cwd, Worktree: s.settings.Worktree, Created: v.Created.At, Updated: v.Root.Updated, Head: v.Number, Title: s.title(), Open: open}
+	sum := &Summary{Session: v.ID, Cwd: s.Cwd, Worktree: s.settings.Load().Worktree, Created: v.Created.At, Updated: v.Root.Updated, Head: v.Number, Title: s.title(), Open: open}
 	err := sum.stamp(s.dir)
 	if err == nil {
 		err = sum.write(s.dir)

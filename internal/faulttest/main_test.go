@@ -105,7 +105,7 @@ func newHost(data string, c *clock, fault func(journal.Point) error) (*engine.Ho
 	}
 	return engine.NewHost(engine.Options{
 		Data: data, Build: func() string { return "test" }, Clock: c, IDs: ids{}, Tools: tools.NewRegistry(), Fault: fault,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Settings: func(string, string) (*engine.Settings, error) { return settings, nil },
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Settings: func(string, engine.Choice) (*engine.Settings, error) { return settings, nil },
 	}), nil
 }
 

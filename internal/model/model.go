@@ -60,6 +60,7 @@ type Tool struct {
 type Params struct {
 	MaxOutput         uint64 // tokens
 	Temperature, TopP *float64
+	Reasoning         string // a level that the model's configuration names, in the provider's own word
 }
 
 // Request is the neutral form of what a provider is asked, before any surface's own form.

@@ -52,6 +52,9 @@ func (d *Digester) Digest(r *model.Request) (out Digests) {
 	out.Request = d.sum(func() {
 		d.text(r.Model, string(out.Sections[:]), string(out.Messages[:]), string(out.Tools[:]))
 		d.text(strconv.FormatUint(r.Params.MaxOutput, 10), number(r.Params.Temperature), number(r.Params.TopP))
+		if r.Params.Reasoning != "" { // requests of before there were levels keep their digest
+			d.text("reasoning", r.Params.Reasoning)
+		}
 	})
 	return out
 }

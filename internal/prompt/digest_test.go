@@ -56,6 +56,7 @@ func TestDigestCoversAllOfARequest(t *testing.T) {
 		"output":          func(r *model.Request) { r.Params.MaxOutput = 1 },
 		"temperature":     func(r *model.Request) { r.Params.Temperature = &warm },
 		"top p":           func(r *model.Request) { r.Params.TopP = &warm },
+		"reasoning":       func(r *model.Request) { r.Params.Reasoning = "high" },
 		"section":         func(r *model.Request) { r.Sections[0].Text = "c" },
 		"tool":            func(r *model.Request) { r.Tools[0].Schema = []byte("[]") },
 		"where it breaks": func(r *model.Request) { r.Messages[0].Parts[0].Text, r.Messages[0].Parts[1].Text = "a", "bc" },

@@ -200,7 +200,7 @@ func (h *History) Request(m event.ModelChoice, cwd string, position uint64, used
 		sections, tools = append(sections, model.Section{ID: discussionSection, Text: discussionText}), nil
 	}
 	return &model.Request{
-		Model: m.Name, Params: model.Params{MaxOutput: m.Output}, Cwd: cwd, Sections: sections, Tools: tools,
+		Model: m.Name, Params: model.Params{MaxOutput: m.Output, Reasoning: m.Reasoning}, Cwd: cwd, Sections: sections, Tools: tools,
 		Messages: messages, Position: position, Used: append([]uint64(nil), used...),
 	}
 }

@@ -1653,6 +1653,9 @@ func (x *ModelChoice) EncodeMsg(e *Encoder) {
 	if x.Output != 0 {
 		n++
 	}
+	if x.Reasoning != "" {
+		n++
+	}
 	e.Map(n)
 	if x.Provider != "" {
 		e.String("provider")
@@ -1674,6 +1677,10 @@ func (x *ModelChoice) EncodeMsg(e *Encoder) {
 		e.String("output")
 		e.Uint(x.Output)
 	}
+	if x.Reasoning != "" {
+		e.String("reasoning")
+		e.String(x.Reasoning)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1690,6 +1697,8 @@ func (x *ModelChoice) DecodeMsg(r *Reader) {
 			x.Context = r.Uint()
 		case "output":
 			x.Output = r.Uint()
+		case "reasoning":
+			x.Reasoning = r.String()
 		default:
 			r.Skip()
 		}
@@ -1703,7 +1712,8 @@ func (x *ModelChoice) IsZero() bool {
 		x.Name == "" &&
 		x.Surface == "" &&
 		x.Context == 0 &&
-		x.Output == 0
+		x.Output == 0 &&
+		x.Reasoning == ""
 }
 
 // EncodeMsg writes x.

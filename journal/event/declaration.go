@@ -129,6 +129,8 @@ type ModelChoice struct {
 	Surface  string `msgpack:"surface" json:"surface"`
 	Context  uint64 `msgpack:"context" json:"context,omitempty"`
 	Output   uint64 `msgpack:"output" json:"output,omitempty"`
+	// Reasoning is the level that was chosen; empty leaves it to the provider.
+	Reasoning string `msgpack:"reasoning" json:"reasoning,omitempty"`
 }
 
 // String is "provider/name", by which a model is configured and chosen.

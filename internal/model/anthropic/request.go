@@ -51,6 +51,11 @@ type request struct {
 	Stream      bool      `json:"stream"`
 	Temperature *float64  `json:"temperature,omitempty"`
 	TopP        *float64  `json:"top_p,omitempty"`
+	Output      *output   `json:"output_config,omitempty"`
+}
+
+type output struct {
+	Effort string `json:"effort"`
 }
 
 type message struct {
@@ -91,6 +96,9 @@ func requestOf(r *model.Request) *request {
 	q := &request{
 		Model: r.Model, MaxTokens: r.Params.MaxOutput, Stream: true, Messages: []message{},
 		Temperature: r.Params.Temperature, TopP: r.Params.TopP,
+	}
+	if level := r.Params.Reasoning; level != "" {
+		q.Output = &output{level}
 	}
 	if q.MaxTokens == 0 {
 		q.MaxTokens = defaultOutput

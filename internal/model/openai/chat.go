@@ -51,6 +51,7 @@ type chatRequest struct {
 	MaxCompletion uint64         `json:"max_completion_tokens,omitempty"`
 	Temperature   *float64       `json:"temperature,omitempty"`
 	TopP          *float64       `json:"top_p,omitempty"`
+	Effort        string         `json:"reasoning_effort,omitempty"`
 }
 
 type chatMessage struct {
@@ -95,7 +96,7 @@ type chatImage struct {
 func (p *chat) request(r *model.Request) *chatRequest {
 	q := &chatRequest{
 		Model: r.Model, Stream: true, StreamOptions: map[string]any{"include_usage": true},
-		Temperature: r.Params.Temperature, TopP: r.Params.TopP,
+		Temperature: r.Params.Temperature, TopP: r.Params.TopP, Effort: r.Params.Reasoning,
 	}
 	if p.newLimit {
 		q.MaxCompletion = r.Params.MaxOutput

@@ -35,6 +35,11 @@ type responsesRequest struct {
 	MaxOutput    uint64          `json:"max_output_tokens,omitempty"`
 	Temperature  *float64        `json:"temperature,omitempty"`
 	TopP         *float64        `json:"top_p,omitempty"`
+	Reasoning    *responsesLevel `json:"reasoning,omitempty"`
+}
+
+type responsesLevel struct {
+	Effort string `json:"effort"`
 }
 
 type responsesTool struct {
@@ -74,6 +79,9 @@ func responsesRequestOf(r *model.Request) *responsesRequest {
 	q := &responsesRequest{
 		Model: r.Model, Instructions: httpx.System(r.Sections), Stream: true, Input: []any{},
 		MaxOutput: r.Params.MaxOutput, Temperature: r.Params.Temperature, TopP: r.Params.TopP,
+	}
+	if level := r.Params.Reasoning; level != "" {
+		q.Reasoning = &responsesLevel{level}
 	}
 	for _, m := range httpx.Conversation(r.Messages) {
 		q.Input = append(q.Input, responsesItems(m)...)
