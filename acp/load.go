@@ -75,7 +75,7 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 	err = s.Attach(x, true)
 	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
 	if err != nil {
-		x.endReplay(gateOpen)
+		x.failReplay()
 		return true, fmt.Errorf("session %s cannot be replayed: %w", x.id, err)
 	}
 	return true, nil
@@ -94,13 +94,21 @@ func (x *session) beginReplay(quiet bool) {
 	}
 }
 
-func (x *session) endReplay(m gateMode) {
+func (x *session) endReplay() {
 	x.mu.Lock()
 	x.replaying, x.places, x.projector.Replay = false, nil, false
 	x.projector.Usage()
 	x.mu.Unlock()
-	x.gate.set(m)
 }
 
 // Replayed ends the history: what comes from here on is new, and waits for the answer.
-func (x *session) Replayed() { x.endReplay(gateHeld) }
+func (x *session) Replayed() {
+	x.endReplay()
+	x.gate.set(gateHeld)
+}
+
+// failReplay ends a history that did not come to its end.
+func (x *session) failReplay() {
+	x.endReplay()
+	x.gate.open(nil, x.tell)
+}

@@ -2,7 +2,6 @@ package acp
 
 import (
 	"cmp"
-	"encoding/json"
 	"sync"
 
 	"zuno/acp/schema"
@@ -30,9 +29,9 @@ type session struct {
 	own       map[string]bool        // command ids of this client's inputs
 	command   string                 // of the commit that is being drawn
 	replaying bool
-	places    *places           // of the replay that goes on
 	follower  *follower         // of a session that another process owns
 	model     event.ModelChoice // of the policy that was committed last
+	places    *places           // of the replay that goes on
 }
 
 func newSession(s *Server, id, cwd string) *session {
@@ -59,18 +58,18 @@ func (x *session) update(u schema.SessionUpdate) {
 	x.gate.pass(u, x.tell)
 }
 
+func (x *session) tell(u schema.SessionUpdate) {
+	if err := x.server.conn.Notify(schema.MethodSessionUpdate, schema.SessionNotification{SessionID: x.id, Update: u}); err != nil {
+		x.server.log.Debug("update not sent", "session", x.id, "error", err)
+	}
+}
+
 // actionable drops from a replayed update what an editor could not open.
 func (x *session) actionable(u schema.SessionUpdate) schema.SessionUpdate {
 	if x.places == nil {
 		x.places = newPlaces(cmp.Or(x.projector.worktree, x.cwd))
 	}
 	return x.places.filter(u)
-}
-
-func (x *session) tell(u schema.SessionUpdate) {
-	if err := x.server.conn.Notify(schema.MethodSessionUpdate, schema.SessionNotification{SessionID: x.id, Update: u}); err != nil {
-		x.server.log.Debug("update not sent", "session", x.id, "error", err)
-	}
 }
 
 // Committed draws a durable commit, then answers the prompts that it settles or holds: all updates of a turn precede its answer.
@@ -124,5 +123,3 @@ func (x *session) Live(l engine.Live) {
 	x.projector.Live(l)
 	x.mu.Unlock()
 }
-
-var _ json.Marshaler = schema.SessionNotification{}

@@ -35,8 +35,8 @@ type player struct {
 	kept     string
 	tap      *tap
 	taps     []*tap
-	decided  chan string // answers to questions that are held
 	terminal bool        // it draws terminals in cards
+	decided  chan string // answers to questions that are held
 }
 
 // tap keeps what an agent wrote to its standard output.

@@ -84,6 +84,12 @@ func TestServerOptionsAreChecked(t *testing.T) {
 		{`{"provider": {"x": {"type": "openai", "options": {"headers": {"a": "hunter2\r\nb: c"}}}}}`, "must not hold control characters", config.InvalidValue},
 		{`{"provider": {"x": {"type": "openai", "options": {"timeout": 0}}}}`, "timeout must be a whole number", config.InvalidValue},
 		{`{"provider": {"x": {"type": "openai", "retry": {"max_attempts": 0}}}}`, "max_attempts must be a whole number from 1 to 100", config.InvalidValue},
+		{`{"provider": {"x": {"type": "openai", "models": {"m": {"reasoning": "high"}}}}}`, "reasoning must be a list of words, not a string", config.InvalidValue},
+		{`{"provider": {"x": {"type": "openai", "models": {"m": {"reasoning": ["High"]}}}}}`, "must hold words of up to 32", config.InvalidValue},
+		{`{"provider": {"x": {"type": "openai", "models": {"m": {"reasoning": [3]}}}}}`, "must hold words of up to 32", config.InvalidValue},
+		{`{"provider": {"x": {"type": "openai", "models": {"m": {"reasoning": ["low", "default"]}}}}}`, `may not hold "default"`, config.InvalidValue},
+		{`{"provider": {"x": {"type": "openai", "models": {"m": {"reasoning": ["low", "low"]}}}}}`, `names "low" twice`, config.InvalidValue},
+		{`{"provider": {"x": {"type": "openai", "models": {"m": {"reasoning": ["a","b","c","d","e","f","g","h","i","j","k","l","m","n","o","p","q"]}}}}}`, "may have 16 levels at most", config.InvalidValue},
 		{`{"provider": {"x": {"type": "openai", "retry": {"tries": 1}}}}`, "provider.x.retry.tries", config.UnknownKey},
 	} {
 		w := newWorld(t)
@@ -124,5 +130,25 @@ func TestAProjectDoesNotSayWhereRequestsGo(t *testing.T) {
 	w.env["ZUNO_CONFIG_CONTENT"] = `{"provider": {"mine": {"options": {"baseURL": "http://127.0.0.1:1/v1"}}}}`
 	if c := w.load(); c.Provider.Options.BaseURL != "http://127.0.0.1:1/v1" {
 		t.Errorf("the user's own document: %+v", c)
+	}
+}
+
+// The levels of reasoning are those that the answering model is configured with, in order.
+//
+// spec: D260
+func TestLevelsOfReasoning(t *testing.T) {
+	w := newWorld(t)
+	w.write(w.global(), `{"model": "x/m", "provider": {"x": {"type": "openai", "models": {"m": {"reasoning": ["low", "high"]}, "n": {}}}}}`)
+	c := w.load()
+	if got := strings.Join(c.Levels(), " "); got != "low high" || c.Model.Reasoning != "" {
+		t.Errorf("levels %q, chosen %q", got, c.Model.Reasoning)
+	}
+	var err error
+	if c.Model, c.Provider, err = c.Choose("x/n"); err != nil || len(c.Levels()) != 0 {
+		t.Errorf("levels %q, %v", c.Levels(), err)
+	}
+	w.write(w.root, `{"provider": {"x": {"models": {"m": {"reasoning": ["max"]}}}}}`)
+	if got := strings.Join(w.load().Levels(), " "); got != "max" {
+		t.Errorf("a list replaces the one below it: %q", got)
 	}
 }

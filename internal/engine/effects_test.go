@@ -308,7 +308,7 @@ func TestCancelRunningCalls(t *testing.T) {
 			t.Error("the turn ended while a call runs")
 		}
 	})
-	if _, err := x.send(&commands.CancelTurn{Source: "user"}); code(err) != commands.CodeNothing {
+	if _, err := x.send(&commands.CancelTurn{Source: "user"}); code(err) != commands.CodeStopping {
 		t.Errorf("a second stop: %v", err)
 	}
 	one.cancelled(t)

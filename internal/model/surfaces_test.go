@@ -94,7 +94,7 @@ func TestCacheFiguresOfMessages(t *testing.T) {
 func conversation() *model.Request {
 	half := 0.5
 	return &model.Request{
-		Model: "m", Params: model.Params{MaxOutput: 99, Temperature: &half},
+		Model: "m", Params: model.Params{MaxOutput: 99, Temperature: &half, Reasoning: "high"},
 		Sections: []model.Section{{ID: "a", Text: "Be brief.\n"}, {ID: "b", Text: "  "}, {ID: "c", Text: "Be right."}},
 		Tools:    []model.Tool{{Name: "read", Description: "Reads <a> file.", Schema: []byte(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "bare"}},
 		Messages: []model.Message{
@@ -123,7 +123,7 @@ func conversation() *model.Request {
 // spec: D214 D215 D216
 func TestFormOfTheRequest(t *testing.T) {
 	forms := map[fake.Surface]string{
-		fake.Chat: `{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_tokens":99,"temperature":0.5,
+		fake.Chat: `{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_tokens":99,"temperature":0.5,"reasoning_effort":"high",
 			"messages":[
 				{"role":"system","content":"Be brief.\n\nBe right."},
 				{"role":"user","content":[{"type":"text","text":"Look:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]},
@@ -138,7 +138,7 @@ func TestFormOfTheRequest(t *testing.T) {
 			"tools":[
 				{"type":"function","function":{"name":"read","description":"Reads <a> file.","parameters":{"type":"object","properties":{"path":{"type":"string"}}}}},
 				{"type":"function","function":{"name":"bare","parameters":{"type":"object","properties":{}}}}]}`,
-		fake.Responses: `{"model":"m","stream":true,"store":false,"max_output_tokens":99,"temperature":0.5,"instructions":"Be brief.\n\nBe right.",
+		fake.Responses: `{"model":"m","stream":true,"store":false,"max_output_tokens":99,"temperature":0.5,"reasoning":{"effort":"high"},"instructions":"Be brief.\n\nBe right.",
 			"input":[
 				{"type":"message","role":"user","content":[{"type":"input_text","text":"Look:"},{"type":"input_image","image_url":"data:image/png;base64,cG5n"}]},
 				{"type":"message","role":"assistant","content":"I look."},
@@ -152,7 +152,7 @@ func TestFormOfTheRequest(t *testing.T) {
 			"tools":[
 				{"type":"function","name":"read","description":"Reads <a> file.","parameters":{"type":"object","properties":{"path":{"type":"string"}}},"strict":false},
 				{"type":"function","name":"bare","parameters":{"type":"object","properties":{}},"strict":false}]}`,
-		fake.Messages: `{"model":"m","stream":true,"max_tokens":99,"temperature":0.5,
+		fake.Messages: `{"model":"m","stream":true,"max_tokens":99,"temperature":0.5,"output_config":{"effort":"high"},
 			"system":[{"type":"text","text":"Be brief."},{"type":"text","text":"Be right.","cache_control":{"type":"ephemeral"}}],
 			"messages":[
 				{"role":"user","content":[{"type":"text","text":"Look:"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"cG5n"}}]},
