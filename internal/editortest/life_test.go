@@ -101,7 +101,7 @@ func (m *machine) begin(dir string) {
 	log := slog.New(slog.DiscardHandler)
 	l.host = engine.NewHost(engine.Options{
 		Data: dir, Build: func() string { return "test" }, Clock: l, IDs: l, Tools: registry, Log: log, Fault: l.point,
-		Settings: func(string, string) (*engine.Settings, error) { return settings, nil },
+		Settings: func(string, engine.Choice) (*engine.Settings, error) { return settings, nil },
 		Decide:   m.defect.decide, Unfenced: m.defect.unfenced,
 	})
 	fromEditor, toAgent := io.Pipe()
