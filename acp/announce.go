@@ -37,6 +37,6 @@ func (x *session) publish(mcpServers []string, state []schema.SessionUpdate) {
 	}
 	x.gate.open(append(all, state...), x.tell)
 	if s != nil {
-		s.SetAsker(x) // only now: a client answers questions about a session that it knows
+		s.SetAsker(x) // only now: a client answers questions about a session and a call that it knows
 	}
 }

@@ -41,10 +41,10 @@ func (x *session) view(inUse *journal.InUse, quiet bool) (ok bool, err error) {
 	x.mu.Unlock()
 	x.beginReplay(quiet)
 	if err := f.read(); err != nil {
-		x.endReplay(gateOpen)
+		x.failReplay()
 		return false, errors.Join(inUse, err)
 	}
-	x.endReplay(gateHeld)
+	x.Replayed()
 	ctx, stop := context.WithCancel(context.Background())
 	f.stop = stop
 	x.mu.Lock()

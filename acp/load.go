@@ -66,10 +66,7 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 	x.beginReplay(quiet)
 	s, err := x.server.host.OpenSeen(ctx, x.id, x)
 	if err != nil {
-		x.mu.Lock()
-		x.replay = nil // what was not told yet is not told any more
-		x.mu.Unlock()
-		x.endReplay(gateOpen)
+		x.failReplay()
 		var inUse *journal.InUse
 		if errors.As(err, &inUse) {
 			return x.view(inUse, quiet)
@@ -93,7 +90,7 @@ func (x *session) beginReplay(quiet bool) {
 	waiting, own, told := x.waiting, x.own, x.told
 	x.reset()
 	x.waiting, x.own, x.told = waiting, own, told
-	x.replaying = true
+	x.replaying, x.projector.Replay = true, true
 	if quiet {
 		x.gate.set(gateShut)
 		return
@@ -101,8 +98,10 @@ func (x *session) beginReplay(quiet bool) {
 	x.replay = newReplay(x.id, x.server.conn.Lines)
 }
 
-func (x *session) endReplay(m gateMode) {
+func (x *session) endReplay() {
 	x.mu.Lock()
+	x.projector.Replay = false
+	x.projector.Usage()
 	if x.replay != nil {
 		if err := x.replay.end(); err != nil {
 			x.server.log.Debug("history not sent", "session", x.id, "error", err)
@@ -110,8 +109,19 @@ func (x *session) endReplay(m gateMode) {
 	}
 	x.replaying, x.places, x.replay = false, nil, nil
 	x.mu.Unlock()
-	x.gate.set(m)
 }
 
 // Replayed ends the history: what comes from here on is new, and waits for the answer.
-func (x *session) Replayed() { x.endReplay(gateHeld) }
+func (x *session) Replayed() {
+	x.endReplay()
+	x.gate.set(gateHeld)
+}
+
+// failReplay ends a history that did not come to its end. What was not told yet is not told any more.
+func (x *session) failReplay() {
+	x.mu.Lock()
+	x.replay = nil
+	x.mu.Unlock()
+	x.endReplay()
+	x.gate.open(nil, x.tell)
+}

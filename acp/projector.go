@@ -7,6 +7,7 @@ import (
 	"zuno/acp/schema"
 	"zuno/internal/engine"
 	"zuno/journal/event"
+	"zuno/projections"
 )
 
 // Projector folds what happens in a session into what an editor draws. It is pure and serves live updates and loads
@@ -15,24 +16,28 @@ type Projector struct {
 	send func(schema.SessionUpdate)
 	// Own says that this client sent the input itself and shows it already.
 	Own func(e *event.InputAdmitted) bool
+	// Replay holds usage back while history is drawn: only the last is true. [Projector.Usage] draws it.
+	Replay bool
 	// Terminal says that the client draws display-only terminals from the _meta of a command's card.
 	Terminal bool
 
-	cwd, worktree string
+	session, cwd, worktree string
 
-	turn   string
-	meta   json.RawMessage // of updates of the turn
-	window uint64
-	cards  map[string]*card
+	turn  string
+	meta  json.RawMessage // of updates of the turn
+	cards map[string]*card
 
 	request string
 	flow    engine.Flow
-	state   state
+
+	usage *projections.Usage
+	drawn usageDrawn
+	state state
 }
 
 // NewProjector sends the updates that it makes through send.
 func NewProjector(send func(schema.SessionUpdate)) *Projector {
-	p := &Projector{cards: map[string]*card{}}
+	p := &Projector{cards: map[string]*card{}, usage: projections.NewUsage()}
 	p.send = func(u schema.SessionUpdate) {
 		if u.UsageUpdate != nil {
 			p.state.usage = &u
@@ -44,12 +49,13 @@ func NewProjector(send func(schema.SessionUpdate)) *Projector {
 
 // zunoMeta is what stands under _meta.zuno.
 type zunoMeta struct {
-	TurnID  string      `json:"turnId,omitempty"`
-	Outcome string      `json:"outcome,omitempty"`
-	Notice  *noticeMeta `json:"notice,omitempty"`
-	Class   string      `json:"class,omitempty"`
-	Call    string      `json:"providerCallId,omitempty"`
-	Reason  string      `json:"reason,omitempty"` // of a request for permission: the rule or default that asks
+	TurnID  string        `json:"turnId,omitempty"`
+	Outcome string        `json:"outcome,omitempty"`
+	Notice  *noticeMeta   `json:"notice,omitempty"`
+	Class   string        `json:"class,omitempty"`
+	Call    string        `json:"providerCallId,omitempty"`
+	Context *contextUsage `json:"contextUsage,omitempty"`
+	Reason  string        `json:"reason,omitempty"` // of a request for permission: the rule or default that asks
 }
 
 type noticeMeta struct {
@@ -80,25 +86,32 @@ func (p *Projector) emitCard(u schema.SessionUpdate, m zunoMeta, t terminalMeta)
 func (p *Projector) Committed(c *engine.Committed) {
 	for i := range c.Events {
 		if c.Events[i].Stream == 1 {
+			p.usage.Apply(c.Events[i].Payload, c.At)
 			p.event(c.Events[i].Payload)
 		}
+	}
+	if !p.Replay {
+		p.Usage()
 	}
 }
 
 func (p *Projector) event(e event.Payload) {
 	p.state.keep(e)
 	switch e := e.(type) {
+	case *event.Created:
+		p.session, p.cwd, p.worktree = e.Session, e.Cwd.String(), e.Worktree.String()
 	case *event.Titled:
 		p.titled(e)
-	case *event.Created:
-		p.cwd, p.worktree = e.Cwd.String(), e.Worktree.String()
 	case *event.InputAdmitted:
 		p.input(e)
 	case *event.TurnStarted:
-		p.turn, p.window = e.ID, e.Model.Context
+		p.turn = e.ID
 		p.meta = schema.Meta("zuno", zunoMeta{TurnID: e.ID})
 		p.forget()
 	case *event.TurnEnded:
+		if !p.Replay {
+			p.Usage() // as a part of the turn
+		}
 		p.turn, p.meta = "", nil
 	case *event.RequestStarted:
 		p.request = e.ID
@@ -107,7 +120,6 @@ func (p *Projector) event(e event.Payload) {
 		p.text(p.flow.Part(e))
 	case *event.ResponseCompleted:
 		p.text(p.flow.Complete())
-		p.usage(&e.Usage)
 	case *event.ResponseCut:
 		p.cut(e)
 	case *event.CallRequested:
@@ -195,14 +207,6 @@ func (p *Projector) chunk(kind event.PartKind, message int, text string) schema.
 		return schema.ThoughtChunk(id+".thought", text)
 	}
 	return schema.MessageChunk(id, text)
-}
-
-// usage is left out while the window's size is unknown.
-func (p *Projector) usage(u *event.Usage) {
-	if p.window == 0 || u.Input == nil && u.Output == nil {
-		return
-	}
-	p.emit(schema.Usage(int64(u.Occupied()), int64(p.window), nil))
 }
 
 func (p *Projector) notice(e *event.NoticeRaised) {

@@ -11,7 +11,7 @@ import (
 type state struct {
 	title schema.Nullable
 	usage *schema.SessionUpdate
-	asked []string // calls that the user was asked about and has not answered for
+	asked []string // calls that the user was asked about, until they move on; those of a dead process until they are answered for
 }
 
 // keep notes what an event or an update changes of the state.
@@ -24,7 +24,9 @@ func (s *state) keep(e event.Payload) {
 	case *event.CallBlocked:
 		s.settle(e.ID)
 	case *event.CallAbandoned:
-		s.settle(e.ID)
+		if e.Reason != event.BlockInterrupted {
+			s.settle(e.ID)
+		}
 	case *event.CallSettled:
 		s.settle(e.ID)
 	}
@@ -54,13 +56,18 @@ func (p *Projector) State() (all []schema.SessionUpdate) {
 	}
 	for _, id := range p.state.asked {
 		c := p.cards[id]
-		if c == nil || c.done {
-			continue
+		if c == nil || c.done && c.asking == "" {
+			continue // its question was answered for
 		}
-		u, _ := p.permissionCard(id)
-		all = append(all, schema.StartTool(schema.ToolCall{
-			ToolCallID: id, Title: u.Title, Kind: u.Kind, Status: schema.StatusPending, Content: u.Content, Locations: u.Locations, RawInput: u.RawInput,
-		}).WithMeta(p.meta))
+		t := schema.ToolCall{ToolCallID: id, Title: c.title, Kind: schema.ToolKind(c.kind), Status: schema.StatusPending, Locations: c.places, RawInput: c.raw}
+		var show terminalMeta
+		switch {
+		case c.done: // the question is put again, and the call is over
+			t.Status, t.Content = schema.StatusFailed, []schema.ToolCallContent{schema.TextItem(unanswered)}
+		case c.terminal != nil:
+			show, t.Content = c.terminal.info(p.cwd), []schema.ToolCallContent{schema.TerminalItem(id)}
+		}
+		all = append(all, schema.StartTool(t).WithMeta(show.with(zunoMeta{TurnID: p.turn})))
 	}
 	return all
 }

@@ -42,7 +42,11 @@ func on[T any, P interface {
 			if err := f.reader.Done(); err != nil {
 				return err
 			}
-			return apply(f.View, s, m, scratch)
+			if err := apply(f.View, s, m, scratch); err != nil {
+				return err
+			}
+			s.Usage.Apply(P(scratch), m.At) // a fold by itself, over events of many nouns
+			return nil
 		}
 	}}
 }

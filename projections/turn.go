@@ -169,7 +169,7 @@ var turnFolds = folds{
 		return nil
 	}),
 	on(func(v *View, s *Session, m Meta, e *event.ResponseCompleted) error {
-		t, r, err := s.Turns.request(e.Request, e.Attempt)
+		_, r, err := s.Turns.request(e.Request, e.Attempt)
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,6 @@ var turnFolds = folds{
 		}
 		r.Digests = nil
 		r.Open, r.Finish, r.Calls = false, e.Finish, e.Calls
-		s.Usage.response(v, m, t, &e.Usage)
 		s.Script.answered(e.Entry, e.Conditional)
 		return nil
 	}),

@@ -107,7 +107,7 @@ func NewView(o Options) *View {
 }
 
 func newSession(o Options) *Session {
-	s := &Session{}
+	s := &Session{Usage: newUsage()}
 	s.Execution.State, s.Execution.Mode = lifecycle.Execution.Initial, "work"
 	s.Inputs.keep, s.Turns.keep, s.Calls.keep, s.Permissions.keep, s.Controls.keep, s.Notices.keep = o.Keep, o.Keep, o.Keep, o.Keep, o.Keep, o.Keep
 	return s

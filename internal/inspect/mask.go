@@ -52,7 +52,7 @@ func lazily(pattern string) func() *regexp.Regexp {
 
 // measures are the fields that a clock or a machine decides, and the sizes of what may hold a path. They are left
 // out: one that is 0 is not recorded, so that a 0 in its place would not be the same.
-var measures = []string{"duration_ms", "elapsed_ms", "free_mib", "delay_ms", "out_bytes", "output_bytes", "withheld_bytes", "size"}
+var measures = []string{"duration_ms", "elapsed_ms", "free_mib", "delay_ms", "out_bytes", "output_bytes", "withheld_bytes", "size", "used_tokens", "tail_tokens"}
 
 func isTime(name string) bool {
 	return name == "at" || name == "until" || strings.HasSuffix(name, "_at")

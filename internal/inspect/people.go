@@ -127,6 +127,9 @@ func modelName(m event.ModelChoice) string {
 	if m.Context > 0 {
 		s += fmt.Sprintf(", window of %d tokens", m.Context)
 	}
+	if m.Reasoning != "" {
+		s += ", reasoning " + short(m.Reasoning, 40)
+	}
 	return s
 }
 
@@ -293,20 +296,38 @@ func (r *Replay) conversation(v view) (string, error) {
 }
 
 func tellUsage(t *table, u *projections.Usage) {
-	if !u.Known {
-		return
+	if u.Used != nil {
+		used := fmt.Sprintf("%d tokens", *u.Used)
+		if u.Window > 0 {
+			used += fmt.Sprintf(" of %d", u.Window)
+		}
+		b := u.Baseline
+		t.row("context", used+", "+string(u.Freshness))
+		confirmed := fmt.Sprintf("%d tokens of prompt", b.Prompt)
+		if b.Output != nil {
+			confirmed += fmt.Sprintf(", %d of output", *b.Output)
+		}
+		t.row("confirmed", confirmed+", by "+short(b.Request.ID, 80)+" of "+short(b.Request.Provider+"/"+b.Request.Model, 80))
+		if u.Tail > 0 {
+			t.row("since", fmt.Sprintf("about %d tokens", u.Tail))
+		}
 	}
-	used := fmt.Sprintf("%d tokens", u.Used)
-	if u.Window > 0 {
-		used += fmt.Sprintf(" of %d", u.Window)
-	}
-	t.row("context", fmt.Sprintf("%s, as of commit %d", used, u.Confirmed))
 	for _, x := range []struct {
 		name string
-		n    uint64
-	}{{"input", u.Input}, {"output", u.Output}, {"reasoning", u.Reasoning}, {"cache read", u.CacheRead}, {"cache write", u.CacheMade}} {
-		if x.n > 0 {
-			t.row(x.name, fmt.Sprintf("%d tokens in all", x.n))
+		n    *uint64
+	}{
+		{"input", u.Sums.Input},
+		{"output", u.Sums.Output},
+		{"reasoning", u.Sums.Reasoning},
+		{"cache read", u.Sums.CacheRead},
+		{"cache write", u.Sums.CacheWrite},
+	} {
+		if x.n != nil {
+			all := "tokens in all"
+			if !u.Complete {
+				all = "tokens or more in all"
+			}
+			t.row(x.name, fmt.Sprintf("%d %s", *x.n, all))
 		}
 	}
 }

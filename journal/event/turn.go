@@ -1,10 +1,6 @@
 package event
 
-import (
-	"math"
-
-	"zuno/journal"
-)
+import "zuno/journal"
 
 // Turns is the way of a turn and of its requests to the model.
 var Turns = Group{
@@ -82,17 +78,6 @@ type Usage struct {
 	Reasoning  *uint64 `msgpack:"reasoning" json:"reasoning,omitempty"`
 	CacheRead  *uint64 `msgpack:"cache_read" json:"cache_read,omitempty"`
 	CacheWrite *uint64 `msgpack:"cache_write" json:"cache_write,omitempty"`
-}
-
-// Occupied is how many tokens stand in the context after the response: what was sent, with what a cache had of it, and what was
-// written, with the thoughts. It is at most the largest number of an int64.
-func (u *Usage) Occupied() (n uint64) {
-	for _, x := range []*uint64{u.Input, u.Output} {
-		if x != nil {
-			n += min(*x, math.MaxInt64/2)
-		}
-	}
-	return n
 }
 
 // ResponseCompleted: the stream ended with its finish marker. Only now may its calls run.
