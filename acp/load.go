@@ -120,8 +120,7 @@ func (x *session) Replayed() {
 // failReplay ends a history that did not come to its end. What was not told yet is not told any more.
 func (x *session) failReplay() {
 	x.mu.Lock()
-	x.replay = nil
+	x.replaying, x.places, x.replay, x.projector.Replay = false, nil, nil, false
 	x.mu.Unlock()
-	x.endReplay()
 	x.gate.open(nil, x.tell)
 }
