@@ -45,12 +45,13 @@ func (c *modelsCmd) Run(g *globals) error {
 
 // listed is a model as the list shows it. Zero limits are unknown.
 type listed struct {
-	Model   string `json:"model"`
-	Default bool   `json:"default"`
-	Type    string `json:"type"`
-	Surface string `json:"surface"`
-	Context uint64 `json:"context,omitempty"`
-	Output  uint64 `json:"output,omitempty"`
+	Model     string   `json:"model"`
+	Default   bool     `json:"default"`
+	Type      string   `json:"type"`
+	Surface   string   `json:"surface"`
+	Context   uint64   `json:"context,omitempty"`
+	Output    uint64   `json:"output,omitempty"`
+	Reasoning []string `json:"reasoning,omitempty"` // the levels that it is configured with
 	// Key is where the key comes from: configured, environment, missing, or none where none is wanted.
 	Key         string `json:"key"`
 	KeyVariable string `json:"key_variable,omitempty"`
@@ -60,7 +61,7 @@ type listed struct {
 func listModels(cfg *config.Config) (list []listed) {
 	eachModel(cfg, func(p *config.Provider, m config.Model) {
 		l := listed{
-			Model: p.ID + "/" + m.Name, Type: p.Type, Surface: p.Surface, Context: m.Context, Output: m.Output,
+			Model: p.ID + "/" + m.Name, Type: p.Type, Surface: p.Surface, Context: m.Context, Output: m.Output, Reasoning: m.Reasoning,
 			KeyVariable: p.KeyVariable(), Key: keySource(p), Address: addressOf(p),
 		}
 		if p.ID == cfg.Model.Provider && m.Name == cfg.Model.Name {

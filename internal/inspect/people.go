@@ -127,6 +127,9 @@ func modelName(m event.ModelChoice) string {
 	if m.Context > 0 {
 		s += fmt.Sprintf(", window of %d tokens", m.Context)
 	}
+	if m.Reasoning != "" {
+		s += ", reasoning " + short(m.Reasoning, 40)
+	}
 	return s
 }
 
