@@ -97,7 +97,7 @@ func (x *session) progress(r *Receipt, busy bool) {
 	if r.State == "admitted" && r.ExecutionGate == nil && busy && !x.replaying && x.own[x.command] {
 		x.told[r.InputID] = true
 	}
-	if !x.told[r.InputID] || r.Answerable() && len(x.waiting[r.InputID]) > 0 {
+	if x.replaying || !x.told[r.InputID] || r.Answerable() && len(x.waiting[r.InputID]) > 0 {
 		return
 	}
 	x.update(schema.InfoUpdate(schema.Nullable{}, schema.Nullable{}).WithMeta(schema.Meta("zuno", promptMeta{Receipt: r})))

@@ -64,7 +64,7 @@ func (o *owner) forge(events ...event.Payload) {
 			o.t.Fatalf("%v", err)
 		}
 		c.Events = append(c.Events, journal.Event{Stream: 1, Type: event.TypeOf(e).Name, Payload: b})
-		o.ledger.take(e)
+		o.ledger.Take(e)
 	}
 	for _, f := range []*projections.Folder{o.lean, o.keep} {
 		if err := f.Apply(c); err != nil {

@@ -3,12 +3,12 @@ package commands_test
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"sort"
 	"strings"
 
 	"zuno/commands"
 	"zuno/internal/engine"
+	"zuno/internal/ledger"
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
@@ -37,7 +37,7 @@ type owner struct {
 	run    journal.RunID
 	sent   int
 	dumps  []string // of the lean view after each commit
-	ledger ledger
+	ledger *ledger.Ledger
 	events []event.Payload // of the whole history
 }
 
@@ -46,7 +46,7 @@ func newOwner(t failer) *owner {
 		t: t, decide: commands.Decide, salt: []byte("salt of sixteen."), at: 1000, log: &journal.Memory{},
 		lean: projections.NewFolder(projections.Options{}), keep: projections.NewFolder(projections.Options{Keep: true}),
 	}
-	o.ledger = newLedger()
+	o.ledger = ledger.New()
 	return o
 }
 
@@ -171,7 +171,7 @@ func (o *owner) do(c commands.Command) commands.Decision {
 	o.events = append(o.events, d.Events...)
 	o.dumps = append(o.dumps, dump(o.view()))
 	for _, e := range d.Events {
-		if wrong := o.ledger.take(e); wrong != "" {
+		if wrong := o.ledger.Take(e); wrong != "" {
 			o.t.Fatalf("after %s: %s", rule.Type, wrong)
 		}
 	}
@@ -183,7 +183,7 @@ func (o *owner) do(c commands.Command) commands.Decision {
 func (o *owner) invariants(after string) {
 	o.t.Helper()
 	v, s := o.view(), o.root()
-	if wrong := o.ledger.agree(s); wrong != "" {
+	if wrong := o.ledger.Agree(s); wrong != "" {
 		o.t.Fatalf("after %s: %s", after, wrong)
 	}
 	if working(s) != working(o.keep.View.Root) {
@@ -206,7 +206,7 @@ func (o *owner) invariants(after string) {
 		if !strings.HasSuffix(st.Key, fmt.Sprintf("/%d", st.Attempt)) || st.Attempt == 0 {
 			o.t.Fatalf("after %s: key %s does not carry attempt %d", after, st.Key, st.Attempt)
 		}
-		if st.Kind == engine.StepCall && !st.Open && o.ledger.started[st.Call] > 0 {
+		if st.Kind == engine.StepCall && !st.Open && o.ledger.Started[st.Call] > 0 {
 			o.t.Fatalf("after %s: %s would be started again", after, st.Call)
 		}
 	}
@@ -235,166 +235,6 @@ func (o *owner) refold(split int) {
 	}
 	fold(1, uint64(split))
 	fold(uint64(split)+1, uint64(len(o.dumps)))
-}
-
-// ledger counts what happened in its own way, from the events alone.
-type ledger struct {
-	admitted, applied, settled map[string]int
-	inTurn                     map[string]string // input → turn
-	requested                  map[string]string // call → request
-	closed                     map[string]int    // blocked, abandoned, settled
-	started                    map[string]int
-	completed                  map[string]bool // request
-	openRequest                string
-	turn                       string
-	turns                      int
-}
-
-func newLedger() ledger {
-	m := func() map[string]int { return map[string]int{} }
-	return ledger{
-		admitted: m(), applied: m(), settled: m(), closed: m(), started: m(),
-		inTurn: map[string]string{}, requested: map[string]string{}, completed: map[string]bool{},
-	}
-}
-
-func (l *ledger) open() (calls []string) {
-	for id := range l.requested {
-		if l.closed[id] == 0 {
-			calls = append(calls, id)
-		}
-	}
-	sort.Strings(calls)
-	return calls
-}
-
-// take counts an event and says what is wrong with it.
-func (l *ledger) take(p event.Payload) string {
-	once := func(m map[string]int, id, what string) string {
-		if m[id]++; m[id] > 1 {
-			return fmt.Sprintf("%s was %s %d times", id, what, m[id])
-		}
-		return ""
-	}
-	switch e := p.(type) {
-	case *event.InputAdmitted:
-		return once(l.admitted, e.ID, "admitted")
-	case *event.InputApplied:
-		l.inTurn[e.Input] = e.Turn
-		if e.Turn == "" { // a native command without a turn
-			return once(l.applied, e.Input, "applied")
-		}
-		if l.admitted[e.Input] == 0 || l.settled[e.Input] > 0 || e.Turn != l.turn {
-			return fmt.Sprintf("input %s was applied to turn %s out of order", e.Input, e.Turn)
-		}
-		return once(l.applied, e.Input, "applied")
-	case *event.InputSettled:
-		if l.admitted[e.Input] == 0 {
-			return "input " + e.Input + " was settled and never admitted"
-		}
-		return once(l.settled, e.Input, "settled")
-	case *event.TurnStarted:
-		if l.turn != "" {
-			return "turn " + e.ID + " began while " + l.turn + " runs"
-		}
-		l.turn = e.ID
-		l.turns++
-	case *event.TurnEnded:
-		if l.turn != e.ID {
-			return "turn " + e.ID + " ended while " + l.turn + " runs"
-		}
-		if open := l.open(); len(open) > 0 {
-			return fmt.Sprintf("turn %s ended with open calls %v", e.ID, open)
-		}
-		if l.openRequest != "" {
-			return "turn " + e.ID + " ended with the open request " + l.openRequest
-		}
-		l.turn = ""
-	case *event.RequestStarted:
-		if l.openRequest != "" || l.turn != e.Turn {
-			return fmt.Sprintf("request %s began in turn %s beside %q", e.ID, l.turn, l.openRequest)
-		}
-		l.openRequest = e.ID
-	case *event.ResponseCompleted:
-		l.completed[e.Request] = true
-		l.openRequest = ""
-	case *event.ResponseCut, *event.RequestFailed:
-		l.openRequest = ""
-	case *event.CallRequested:
-		if !l.completed[e.Request] {
-			return "call " + e.ID + " was requested by an unfinished response"
-		}
-		if l.requested[e.ID] != "" {
-			return "call " + e.ID + " was requested twice"
-		}
-		l.requested[e.ID] = e.Request
-	case *event.CallStarted:
-		if l.closed[e.ID] > 0 || l.requested[e.ID] == "" {
-			return "call " + e.ID + " started out of order"
-		}
-		return once(l.started, e.ID, "started")
-	case *event.CallSettled:
-		if l.started[e.ID] == 0 {
-			return "call " + e.ID + " was settled and never started"
-		}
-		return once(l.closed, e.ID, "closed")
-	case *event.CallBlocked:
-		if l.started[e.ID] > 0 {
-			return "call " + e.ID + " was blocked after it started"
-		}
-		return once(l.closed, e.ID, "closed")
-	case *event.CallAbandoned:
-		if l.started[e.ID] > 0 {
-			return "call " + e.ID + " was abandoned after it started"
-		}
-		return once(l.closed, e.ID, "closed")
-	}
-	return ""
-}
-
-// agree compares the ledger with the view, once a commit is complete.
-func (l *ledger) agree(s *projections.Session) string {
-	active := ""
-	if s.Turns.Active != nil {
-		active = s.Turns.Active.ID
-	}
-	if active != l.turn {
-		return fmt.Sprintf("the view runs turn %q, the events %q", active, l.turn)
-	}
-	var open []string
-	for _, c := range s.Calls.Open {
-		open = append(open, c.ID)
-		if c.State.Terminal() {
-			return "call " + c.ID + " is finished and open"
-		}
-	}
-	sort.Strings(open)
-	if !slices.Equal(open, l.open()) {
-		return fmt.Sprintf("the view has open calls %v, the events %v", open, l.open())
-	}
-	if l.turn == "" && len(open) > 0 {
-		return fmt.Sprintf("no turn runs and calls %v are open", open)
-	}
-	for _, p := range s.Permissions.Pending {
-		if slices.Contains(open, p.Call) == p.Abandoned {
-			return "question " + p.ID + " is pending for call " + p.Call + ", which is not open, or is and was abandoned"
-		}
-	}
-	for id := range l.applied {
-		if l.inTurn[id] != l.turn && l.settled[id] != 1 {
-			return fmt.Sprintf("input %s was applied to turn %s, which is over, and has %d receipts", id, l.inTurn[id], l.settled[id])
-		}
-	}
-	waiting := 0
-	for id := range l.admitted {
-		if l.settled[id] == 0 {
-			waiting++
-		}
-	}
-	if waiting != len(s.Inputs.Open) {
-		return fmt.Sprintf("%d inputs have no receipt, the view has %d", waiting, len(s.Inputs.Open))
-	}
-	return ""
 }
 
 // dump writes all that can be reached from x, unexported fields too. Fields that only inspection fills, and scratch space, are

@@ -66,11 +66,11 @@ func wrong(t *rapid.T, id string) string {
 // anyCall picks one of the calls that ever were, mostly an open one.
 func anyCall(t *rapid.T, o *owner) (id string, attempt uint64) {
 	var ids []string
-	for id := range o.ledger.requested {
+	for id := range o.ledger.Requested {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	if open := o.ledger.open(); len(open) > 0 && rapid.IntRange(0, 4).Draw(t, "any call") > 0 {
+	if open := o.ledger.Open(); len(open) > 0 && rapid.IntRange(0, 4).Draw(t, "any call") > 0 {
 		ids = open
 	}
 	if len(ids) == 0 {

@@ -38,7 +38,6 @@ type Client struct {
 	conn   *wire.Conn
 	in     *input
 	stderr buffer
-	tap    io.Writer
 	exited chan struct{} // closed when the process is reaped
 
 	prompting sync.Mutex // prompts are sent one by one
@@ -62,10 +61,7 @@ type Update struct {
 
 // Start starts the agent in a process group of its own, so that a signal to this process's group does not reach it.
 func Start(c Config) (*Client, error) {
-	x := &Client{
-		policy: c.Permission, terminal: c.Terminal, onUpdate: c.OnUpdate, tap: c.Tap, editors: map[string]*Editor{}, asking: map[*question]struct{}{},
-		changed: make(chan struct{}), exited: make(chan struct{}),
-	}
+	x := newClient(c)
 	x.cmd = exec.Command(c.Binary, c.Args...)
 	x.cmd.Env, x.cmd.Dir, x.cmd.Stderr = c.Env, c.Dir, &x.stderr
 	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -86,22 +82,41 @@ func Start(c Config) (*Client, error) {
 		_, _ = toAgent.Close(), fromAgent.Close()
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	x.in = newInput(toAgent)
-	var out io.Reader = fromAgent
-	if c.Tap != nil {
-		out = io.TeeReader(fromAgent, c.Tap)
-	}
-	x.conn = wire.New(context.Background(), out, x.in, receiver{x}, wire.Options{Logger: slog.New(slog.DiscardHandler)})
+	x.connect(c, fromAgent, toAgent)
 	go func() {
 		_ = x.cmd.Wait()
 		close(x.exited)
 	}()
-	go func() {
-		<-x.conn.Done()
-		_ = fromAgent.Close()
-		x.signal()
-	}()
 	return x, nil
+}
+
+// Over speaks to an agent that runs in this process, at the other ends of two pipes. Such a client has no process to name, to kill
+// or to wait for.
+func Over(c Config, fromAgent io.ReadCloser, toAgent io.WriteCloser) *Client {
+	x := newClient(c)
+	x.connect(c, fromAgent, toAgent)
+	return x
+}
+
+func newClient(c Config) *Client {
+	return &Client{
+		policy: c.Permission, terminal: c.Terminal, onUpdate: c.OnUpdate, editors: map[string]*Editor{}, asking: map[*question]struct{}{},
+		changed: make(chan struct{}), exited: make(chan struct{}),
+	}
+}
+
+func (c *Client) connect(config Config, fromAgent io.ReadCloser, toAgent io.WriteCloser) {
+	c.in = newInput(toAgent)
+	var out io.Reader = fromAgent
+	if config.Tap != nil {
+		out = io.TeeReader(fromAgent, config.Tap)
+	}
+	c.conn = wire.New(context.Background(), out, c.in, receiver{c}, wire.Options{Logger: slog.New(slog.DiscardHandler)})
+	go func() {
+		<-c.conn.Done()
+		_ = fromAgent.Close()
+		c.signal()
+	}()
 }
 
 // PID is the number of the agent's process.

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 
+	"zuno/commands"
 	"zuno/internal/model"
 	"zuno/journal"
 	"zuno/journal/event"
+	"zuno/projections"
 	"zuno/tools"
 )
 
@@ -27,6 +29,7 @@ type Host struct {
 	sockets  []string
 	fault    func(journal.Point) error
 	unfenced bool
+	decide   func(v *projections.View, typ string, payload []byte, texts event.Table, at commands.Stamp) commands.Decision
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -42,6 +45,9 @@ func NewHost(o Options) *Host {
 	h := &Host{
 		data: o.Data, build: o.Build, clock: o.Clock, ids: o.IDs, tools: o.Tools, log: o.Log, settings: o.Settings,
 		freeMiB: o.FreeMiB, sockets: o.Sockets, fault: o.Fault, unfenced: o.Unfenced, sessions: map[string]*Session{}, opening: map[string]chan struct{}{},
+	}
+	if h.decide = o.Decide; h.decide == nil {
+		h.decide = commands.Decide
 	}
 	h.catalogue = sync.OnceValue(func() map[string]tools.Entry {
 		m := map[string]tools.Entry{}

@@ -124,7 +124,7 @@ func (s *Session) decide(r *request, waiting []*journal.Commit) (c *journal.Comm
 	v := s.folder.View
 	at := max(s.host.clock.Now(), s.lastAt)
 	number := v.Number + 1
-	d := commands.Decide(v, r.typ, r.body, r.texts.Entries, commands.Stamp{At: at, Command: r.id, Actor: r.actor, Commit: number})
+	d := s.host.decide(v, r.typ, r.body, r.texts.Entries, commands.Stamp{At: at, Command: r.id, Actor: r.actor, Commit: number})
 	if d.Refusal != nil && len(d.Events) == 0 {
 		return nil, answer{err: d.Refusal}, nil
 	}

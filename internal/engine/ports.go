@@ -5,9 +5,11 @@ import (
 	"log/slog"
 	"time"
 
+	"zuno/commands"
 	"zuno/internal/model"
 	"zuno/journal"
 	"zuno/journal/event"
+	"zuno/projections"
 	"zuno/tools"
 )
 
@@ -133,4 +135,6 @@ type Options struct {
 	Fault    func(journal.Point) error // crash tests; nil otherwise
 	// Unfenced starts a call's effect before its fence: the mutant that crash tests must catch.
 	Unfenced bool
+	// Decide decides a command; commands.Decide if nil. A test seeds defects here that its invariants must find.
+	Decide func(v *projections.View, typ string, payload []byte, texts event.Table, at commands.Stamp) commands.Decision
 }

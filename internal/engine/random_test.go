@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"zuno/commands"
+	"zuno/internal/ledger"
 	"zuno/internal/model"
 	"zuno/journal"
 	"zuno/journal/event"
@@ -295,7 +296,7 @@ func randomSession(t *testing.T, r *rand.Rand, seen map[string]int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wrong := badHistory(req); wrong != "" {
+		if wrong := ledger.BadHistory(req); wrong != "" {
 			t.Error(wrong)
 		}
 	})

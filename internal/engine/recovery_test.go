@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zuno/commands"
+	"zuno/internal/ledger"
 	"zuno/internal/model"
 	"zuno/journal"
 	"zuno/journal/event"
@@ -460,7 +461,7 @@ func TestEveryPrefixOfAJournalRecovers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if wrong := badHistory(req); wrong != "" {
+			if wrong := ledger.BadHistory(req); wrong != "" {
 				t.Errorf("prefix %d: %s", n, wrong)
 			}
 		})
@@ -468,29 +469,4 @@ func TestEveryPrefixOfAJournalRecovers(t *testing.T) {
 	if len(startedBefore) != 4 {
 		t.Errorf("calls that were started in some prefix: %v", startedBefore)
 	}
-}
-
-// badHistory says what no provider would accept: calls without exactly one result in the message that follows.
-func badHistory(r *model.Request) string {
-	for i, m := range r.Messages {
-		var calls, results []string
-		for _, p := range m.Parts {
-			if p.Kind == model.PartCall {
-				calls = append(calls, p.CallID)
-			}
-		}
-		if i+1 < len(r.Messages) {
-			for _, p := range r.Messages[i+1].Parts {
-				if p.Kind == model.PartResult {
-					results = append(results, p.CallID)
-				}
-			}
-		}
-		slices.Sort(calls)
-		slices.Sort(results)
-		if !slices.Equal(calls, results) {
-			return "message " + string(m.Role) + " has calls " + strings.Join(calls, " ") + " and is followed by results " + strings.Join(results, " ")
-		}
-	}
-	return ""
 }

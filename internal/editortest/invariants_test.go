@@ -1,0 +1,252 @@
+package editortest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"zuno/acp/client"
+	"zuno/internal/inspect"
+	"zuno/internal/ledger"
+	"zuno/internal/model"
+	"zuno/journal"
+	"zuno/projections"
+)
+
+// receipt is what a client is told of an input.
+type receipt struct {
+	InputID string `json:"inputId"`
+	State   string `json:"state"`
+}
+
+var ranks = map[string]int{"admitted": 1, "recorded": 2, "applied": 3, "completed": 4, "failed": 4, "cancelled": 4}
+
+// heard looks at one line of the agent: each request is answered once, and receipts only move forward.
+func (m *machine) heard(line []byte) {
+	type meta struct {
+		Zuno struct {
+			Receipt *receipt `json:"receipt"`
+		} `json:"zuno"`
+	}
+	var x struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Result struct {
+			Meta meta `json:"_meta"`
+		} `json:"result"`
+		Error struct {
+			Data struct {
+				Receipt *receipt `json:"receipt"`
+			} `json:"data"`
+		} `json:"error"`
+		Params struct {
+			Update struct {
+				Meta meta `json:"_meta"`
+			} `json:"update"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(line, &x); err != nil && len(strings.TrimSpace(string(line))) > 0 {
+		m.wrongLocked("the agent said %.200q: %v", line, err)
+		return
+	}
+	if x.Method == "" {
+		if m.answers[string(x.ID)]++; m.answers[string(x.ID)] > 1 {
+			m.wrongLocked("request %s was answered %d times", x.ID, m.answers[string(x.ID)])
+		}
+	}
+	for _, r := range []*receipt{x.Result.Meta.Zuno.Receipt, x.Error.Data.Receipt, x.Params.Update.Meta.Zuno.Receipt} {
+		if r == nil {
+			continue
+		}
+		before := m.told[r.InputID]
+		if ranks[r.State] < ranks[before] || ranks[before] == 4 && r.State != before || ranks[r.State] == 0 {
+			m.wrongLocked("the receipt of %s went from %q to %q", r.InputID, before, r.State)
+		}
+		m.told[r.InputID] = r.State
+	}
+}
+
+// asked looks at a request to the model: it is one that a provider accepts, and each input that is in the conversation stands there
+// once.
+func (m *machine) asked(l *life, r *model.Request) {
+	if m.defect.request != nil {
+		m.defect.request(r)
+	}
+	if wrong := ledger.BadHistory(r); wrong != "" {
+		m.wrongLocked("the conversation is malformed: %s", wrong)
+	}
+	if l.dead {
+		return
+	}
+	times := map[string]int{}
+	for _, msg := range r.Messages {
+		for _, p := range msg.Parts {
+			if msg.Role == model.RoleUser && p.Kind == model.PartText {
+				times[p.Text]++
+			}
+		}
+	}
+	for id, text := range m.recorded {
+		if text != "" && times[text] != 1 {
+			m.wrongLocked("input %s stands %d times in the conversation", id, times[text])
+		}
+	}
+	for text, n := range times {
+		if strings.HasPrefix(text, "input ") && n > 1 {
+			m.wrongLocked("%q stands %d times in the conversation", text, n)
+		}
+	}
+}
+
+// recovered looks at what a life finds of the ones before: every receipt that the user was told, and the fence of everything that
+// happened.
+func (m *machine) recovered() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, state := range m.told {
+		switch {
+		case m.ledger.Admitted[id] == 0:
+			m.wrongLocked("input %s was told to be %s and is lost", id, state)
+		case ranks[state] == 4 && m.states[id] != state:
+			m.wrongLocked("input %s was told to be %s and is %q", id, state, m.states[id])
+		}
+	}
+	started := map[string]bool{}
+	for call, n := range m.ledger.Started {
+		started[m.tokens[call]] = n > 0
+	}
+	for token := range m.ran {
+		if !started[token] {
+			m.wrongLocked("effect %s happened, and its start is not in the journal", token)
+		}
+	}
+}
+
+// always is what holds after each step.
+func (m *machine) always() {
+	m.mu.Lock()
+	for token, n := range m.ran {
+		if n > 1 {
+			m.wrongLocked("effect %s happened %d times", token, n)
+		}
+	}
+	wrong := m.wrong
+	m.mu.Unlock()
+	if len(wrong) > 0 {
+		m.t.Fatalf("%s", strings.Join(wrong, "\n"))
+	}
+}
+
+// loaded has the session replayed, and compares what the editor holds with what it held. It is not asked while a response streams,
+// of which an editor may show more than is durable. For the same reason a message that was typed while words came in may stand on
+// the other side of them: then the user's messages and all the rest are compared each for itself.
+func (m *machine) loaded() {
+	before := m.drawn()
+	if err := m.life.editor.Load(m.ctx(), m.session, m.cwd); err != nil {
+		if m.over() {
+			return
+		}
+		m.t.Fatalf("load: %v", err)
+	}
+	after := m.drawn()
+	m.overlapped = false
+	if after != before && !m.over() {
+		m.t.Fatalf("a load draws\n%s\nand live was drawn\n%s", after, before)
+	}
+}
+
+// drawn is what the editor holds.
+func (m *machine) drawn() (text string) {
+	m.life.editor.Look(m.session, func(e *client.Editor) {
+		if !m.overlapped {
+			text = e.String()
+			return
+		}
+		user, rest := *e, *e
+		user.Items, rest.Items = nil, nil
+		for _, it := range e.Items {
+			if it.Kind == client.User {
+				user.Items = append(user.Items, it)
+			} else {
+				rest.Items = append(rest.Items, it)
+			}
+		}
+		text = user.String() + rest.String()
+	})
+	return text
+}
+
+// rest lets everything end that runs, and looks at what is left.
+func (m *machine) rest() {
+	m.late = false
+	m.life.crashIn = 0
+	m.settle()
+	if m.life.host.Get(m.session) == nil {
+		return // nothing was ever sent
+	}
+	m.prompt(false, "")
+	for range 200 {
+		if !m.goOn() {
+			break
+		}
+		m.settle()
+	}
+	if len(m.waiting) > 0 {
+		m.t.Fatalf("%d prompts are not answered at rest, the first of them %q", len(m.waiting), m.waiting[0].text)
+	}
+	s := m.life.host.Get(m.session)
+	var live []byte
+	if err := s.Read(func(v *projections.View) {
+		live, _ = json.Marshal(v)
+		gated := v.Root.Execution.Gate != nil
+		for _, in := range v.Root.Inputs.Open {
+			if !gated {
+				m.t.Errorf("at rest input %s is %s, and nothing holds it", in.ID, in.State)
+			}
+		}
+	}); err != nil {
+		m.t.Fatal(err)
+	}
+	for id := range m.ledger.Admitted {
+		if n := m.ledger.Settled[id]; n > 1 || n == 0 && !m.held(id) {
+			m.t.Errorf("input %s has %d terminal receipts", id, n)
+		}
+	}
+	m.always()
+	m.loaded()
+	m.disk(live)
+}
+
+func (m *machine) held(id string) (held bool) {
+	_ = m.life.host.Get(m.session).Read(func(v *projections.View) {
+		held = v.Root.Inputs.Get(id) != nil && v.Root.Execution.Gate != nil
+	})
+	return held
+}
+
+// disk folds the journal anew and decides it again.
+func (m *machine) disk(live []byte) {
+	dir := filepath.Join(m.base, "copy"+strconv.Itoa(m.count))
+	s := m.life.host.Get(m.session)
+	if err := s.Read(func(*projections.View) {
+		if err := os.CopyFS(dir, os.DirFS(s.Dir())); err != nil {
+			m.t.Errorf("%v", err)
+		}
+	}); err != nil {
+		m.t.Fatal(err)
+	}
+	folder := projections.NewFolder(projections.Options{})
+	file, err := journal.OpenRead(dir, func(c *journal.Raw) error { return folder.Commit(c) })
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	_ = file.Close()
+	if again, _ := json.Marshal(folder.View); string(again) != string(live) {
+		m.t.Errorf("the live view is not the fold of the journal:\n%s\n%s", live, again)
+	}
+	if checked, err := inspect.Check(dir, inspect.CheckOptions{Build: "test", Strict: true}); err != nil {
+		m.t.Errorf("decided again: %v %+v", err, checked)
+	}
+}
