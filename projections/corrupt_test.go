@@ -170,6 +170,8 @@ func TestImpossibleStepMarksTheViewCorrupt(t *testing.T) {
 		"permission: answered, and nothing asked": {calling, allowed},
 		"permission: answered for another call":   {append(calling[:len(calling):len(calling)], asked), &event.PermissionAnswered{ID: "p", Call: "other", Verdict: event.VerdictAllow}},
 		"permission: its call blocked without it": {append(calling[:len(calling):len(calling)], asked), &event.CallBlocked{ID: "k"}},
+		"permission: stopped while it is asked":  {append(calling[:len(calling):len(calling)], asked), &event.CallAbandoned{ID: "k", Reason: event.BlockCancelled}},
+		"permission: granted and not on offer":   {append(calling[:len(calling):len(calling)], asked), &event.PermissionAnswered{ID: "p", Call: "k", Verdict: event.VerdictAllow, Session: true}},
 		"execution: resumed and never paused":     {nil, &event.ExecutionChanged{Trigger: "resume"}},
 		"execution: completed twice":              {[]event.Payload{&event.ExecutionChanged{Trigger: "complete"}}, &event.ExecutionChanged{Trigger: "complete"}},
 		"session: created twice":                  {[]event.Payload{&event.Created{Session: "s"}}, &event.Created{Session: "s"}},

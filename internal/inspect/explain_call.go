@@ -109,18 +109,33 @@ func (e *explainer) permitted(c *callStory, p *event.CallRequested) error {
 	if c.asked != nil {
 		e.step(*c.asked, "asked", "the user was asked (%s)", c.asked.payload.(*event.PermissionAsked).ID)
 	}
-	if c.answered != nil {
-		said := map[event.Verdict]string{
-			event.VerdictAllow: "allowed it", event.VerdictReject: "rejected it", event.VerdictCancelled: "did not answer: the request was closed",
-			event.VerdictUnrecognized: "answered with none of the options, which is a rejection",
-		}[c.answer.Verdict]
-		option := ""
-		if c.answer.Option != "" {
-			option = fmt.Sprintf(" (%s)", short(c.answer.Option, 40))
-		}
-		e.step(*c.answered, "answered", "the user %s%s", said, option)
+	if c.answered != nil && !c.leftOpen() {
+		e.answered(c)
 	}
 	return nil
+}
+
+// answered tells what the user said.
+func (e *explainer) answered(c *callStory) {
+	said := map[event.Verdict]string{
+		event.VerdictAllow: "allowed it", event.VerdictReject: "rejected it", event.VerdictCancelled: "did not answer: the request was closed",
+		event.VerdictUnrecognized:  "answered with none of the options, which is a rejection",
+		event.VerdictUndeliverable: "could not be asked, which is a rejection",
+	}[c.answer.Verdict]
+	if c.answer.Option != "" {
+		said += fmt.Sprintf(" (%s)", short(c.answer.Option, 40))
+	}
+	if c.leftOpen() {
+		said += " when asked again; the call was over, and nothing ran"
+	}
+	switch {
+	case c.answer.Grant != "":
+		e.step(*c.answered, "answered", "by the answer to %s, which is for the session", short(c.answer.Grant, 80))
+	case c.answer.Session:
+		e.step(*c.answered, "answered", "the user %s; for the session: equal calls are not asked about again", said)
+	default:
+		e.step(*c.answered, "answered", "the user %s", said)
+	}
 }
 
 // done tells what ran and what came back, and gives the commit that the chain ends with.
@@ -151,6 +166,12 @@ func (e *explainer) done(c *callStory, p *event.CallRequested) (last uint64, err
 		e.step(*c.ended, "blocked", "%s: %s", full.Kind, words(full.Text, 2*saidText))
 	case c.abandoned != nil:
 		e.step(*c.ended, "abandoned", "%s: the answer could no longer come; nothing was done", c.abandoned.Reason)
+		switch {
+		case c.leftOpen() && c.answered != nil:
+			e.answered(c)
+		case c.leftOpen():
+			e.note("Its question is still open: it is put again when a session is loaded in an editor. The answer is recorded and runs nothing.")
+		}
 	case c.settled != nil:
 		return last, e.settled(c)
 	}

@@ -233,7 +233,13 @@ func tellPermissions(t *table, p *projections.Permissions) {
 		if x.Verdict != "" {
 			verdict = string(x.Verdict)
 		}
+		if x.Abandoned && x.Verdict == "" {
+			verdict = "pending, the call is over"
+		}
 		t.row(short(x.ID, 80), verdict, commit(x.Asked.Commit), short(x.Call, 80))
+	}
+	for _, g := range p.Grants {
+		t.row(short(g.ID, 80), "for the session", commit(g.Commit), short(g.Call, 80))
 	}
 }
 

@@ -159,7 +159,29 @@ func (h *history) story(t *projections.Turn) (*turnStory, error) {
 			r.parts = append(r.parts, at)
 		}
 	}, s.take)
+	if err == nil && s.asksAgain() {
+		err = h.events(s.to+1, h.file.Head().Number, func(projections.Place) {}, func(x happening) {
+			if _, ok := x.payload.(*event.PermissionAnswered); ok {
+				s.takeCall(x)
+			}
+		})
+	}
 	return s, err
+}
+
+// asksAgain says that a call was abandoned whose question stayed open: its answer comes after the turn, if it comes.
+func (s *turnStory) asksAgain() bool {
+	for _, c := range s.calls {
+		if c.leftOpen() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *callStory) leftOpen() bool {
+	return c.abandoned != nil && c.abandoned.Reason == event.BlockInterrupted && c.asked != nil &&
+		(c.answered == nil || c.answered.place.Commit > c.ended.place.Commit)
 }
 
 func (s *turnStory) last() *requestStory {

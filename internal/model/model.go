@@ -127,6 +127,22 @@ type Usage struct {
 	Input, Output, Reasoning, CacheRead, CacheWrite *uint64
 }
 
+// Merge takes over what a later snapshot of the same response says. Figures of one response are totals so far: the last one
+// counts, and what a later snapshot leaves out stays as it was.
+func (u *Usage) Merge(later Usage) {
+	for _, f := range []struct{ have, got **uint64 }{
+		{&u.Input, &later.Input},
+		{&u.Output, &later.Output},
+		{&u.Reasoning, &later.Reasoning},
+		{&u.CacheRead, &later.CacheRead},
+		{&u.CacheWrite, &later.CacheWrite},
+	} {
+		if *f.got != nil {
+			*f.have = *f.got
+		}
+	}
+}
+
 // The finishes of a [Response].
 const (
 	FinishStop    = "stop"

@@ -131,3 +131,24 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// Figures come at the beginning and at the end of a message, and are totals each time: the last of each counts once.
+//
+// spec: A123
+func TestFiguresAreSnapshots(t *testing.T) {
+	d := decode(strings.NewReader(`data: {"type":"message_start","message":{"usage":{"input_tokens":40,"cache_read_input_tokens":50,"output_tokens":1}}}
+
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"x"}}
+
+data: {"type":"content_block_stop","index":0}
+
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":40,"output_tokens":7}}
+
+data: {"type":"message_stop"}
+
+`))
+	u := d.response.Usage
+	if d.err != nil || u.Input == nil || *u.Input != 90 || u.Output == nil || *u.Output != 7 || u.CacheRead == nil || *u.CacheRead != 50 || u.CacheWrite != nil {
+		t.Errorf("%v %+v", d.err, u)
+	}
+}

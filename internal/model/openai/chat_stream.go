@@ -174,7 +174,7 @@ func (d *chatDecoder) chunk(c *chatChunk, data []byte) error {
 		return httpx.Inside(data)
 	}
 	if c.Usage != nil {
-		d.Usage = c.Usage.counts()
+		d.Usage.Merge(c.Usage.counts())
 	}
 	for i := range c.Choices {
 		choice := &c.Choices[i]

@@ -171,6 +171,23 @@ func TestFiguresOfOtherServers(t *testing.T) {
 	}
 }
 
+// Figures that come several times are totals so far: the last of each counts once, and what a later one leaves out stays.
+//
+// spec: A123
+func TestFiguresAreSnapshots(t *testing.T) {
+	d := decode(strings.NewReader(`data: {"choices":[{"delta":{"content":"x"}}],"usage":{"prompt_tokens":90,"completion_tokens":1,"prompt_tokens_details":{"cached_tokens":50}}}
+
+data: {"choices":[{"delta":{"content":"y"}}],"usage":{"prompt_tokens":90,"completion_tokens":5}}
+
+data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"completion_tokens":7}}
+
+`), fake.Chat)
+	u := d.response.Usage
+	if d.err != nil || u.Input == nil || *u.Input != 90 || u.Output == nil || *u.Output != 7 || u.CacheRead == nil || *u.CacheRead != 50 || u.Reasoning != nil {
+		t.Errorf("%v %+v", d.err, u)
+	}
+}
+
 // Texts and arguments that a server does not send in pieces are not lost, and those that it sends twice are taken once.
 //
 // spec: D214 D215
