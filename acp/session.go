@@ -82,7 +82,7 @@ func (x *session) Committed(c *engine.Committed) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.command = c.Command
-	busy := x.projector.turn != "" || len(x.waiting) > 0
+	busy := x.projector.turn != "" || x.receipts.open > 0
 	x.projector.Committed(c)
 	x.reconfigured(c)
 	head := &headMeta{c.Number, c.Hash.String()}
@@ -105,7 +105,7 @@ func (x *session) progress(r *Receipt, busy bool) {
 	if x.replaying || !x.told[r.InputID] || r.Answerable() && len(x.waiting[r.InputID]) > 0 {
 		return
 	}
-	x.update(schema.InfoUpdate(schema.Nullable{}, schema.Nullable{}).WithMeta(schema.Meta("zuno", promptMeta{Receipt: r})))
+	x.update(schema.InfoUpdate(schema.Nullable{}, schema.Nullable{}).WithMeta(schema.Meta("zuno", promptMeta{TurnID: x.projector.turn, Receipt: r})))
 }
 
 // Lost answers the prompts that wait: nothing more comes of them before the session is loaded again.
