@@ -40,22 +40,12 @@ func (s *Server) cancel(params json.RawMessage) {
 
 // expectedTurn is the turn that a cancel names. What is not well formed is an error, and never the form that names none.
 func expectedTurn(meta json.RawMessage) (turn string, exact bool, err error) {
-	if len(meta) == 0 || string(meta) == "null" {
-		return "", false, nil
+	zuno, err := zunoMembers(meta)
+	if err != nil {
+		return "", false, err
 	}
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(meta, &m); err != nil {
-		return "", false, errors.New("_meta is not an object")
-	}
-	raw, ok := m["zuno"]
+	raw, ok := zuno["expectedTurnId"]
 	if !ok {
-		return "", false, nil
-	}
-	var z map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &z); err != nil || z == nil {
-		return "", false, errors.New("_meta.zuno is not an object")
-	}
-	if raw, ok = z["expectedTurnId"]; !ok {
 		return "", false, nil
 	}
 	if err := json.Unmarshal(raw, &turn); err != nil || bytes.Equal(raw, []byte("null")) || turn == "" || len(turn) > maxTurnID {

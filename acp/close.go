@@ -22,9 +22,15 @@ func (s *Server) closeSession(r *wire.Request) {
 	s.closing(r, x, func() bool { return x.close(r) })
 }
 
+// Why a session is given up: what a stop of its turn has as its source.
+const (
+	sourceClose  = "close"
+	sourceDelete = "delete"
+)
+
 // close ends the session's running work and gives up its journal.
 func (x *session) close(req *wire.Request) (gone bool) {
-	if err := x.release(req.Context(), "close"); err != nil {
+	if err := x.release(req.Context(), sourceClose); err != nil {
 		_ = req.ReplyError(rpcError(err))
 		return true // it is no session of the connection any more, even where something of it does not stop
 	}
@@ -42,5 +48,7 @@ func (x *session) release(ctx context.Context, source string) error {
 	if s == nil {
 		return nil
 	}
-	return x.server.host.Close(ctx, x.id, source)
+	err := x.server.host.Close(ctx, x.id, source)
+	x.left(source, err != nil)
+	return err
 }

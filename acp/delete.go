@@ -30,7 +30,7 @@ func (x *session) delete(req *wire.Request) (gone bool) {
 		_ = req.ReplyError(rpcError(err))
 		return false
 	}
-	_ = x.release(req.Context(), "delete") // the host has closed it
+	_ = x.release(req.Context(), sourceDelete) // the host has closed it
 	_ = req.Reply(schema.DeleteSessionResponse{})
 	return true
 }

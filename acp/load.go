@@ -53,31 +53,33 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 		}
 	}
 	x.leaveView()
-	s, err := x.server.host.Open(ctx, x.id) // the one that is open, unless it may append no more
-	var inUse *journal.InUse
-	if errors.As(err, &inUse) {
-		return x.view(inUse, quiet)
-	}
-	if err != nil {
-		return false, err
-	}
-	if s == was && quiet { // what it was told so far stands
-		x.gate.set(gateHeld)
-		return true, nil
+	if quiet && was != nil {
+		s, err := x.server.host.Open(ctx, x.id) // the one that is open, unless it may append no more
+		if err == nil && s == was {             // what it was told so far stands
+			x.gate.set(gateHeld)
+			return true, nil
+		}
 	}
 	if was != nil {
 		was.Detach(x)
 	}
+	x.beginReplay(quiet)
+	s, err := x.server.host.OpenSeen(ctx, x.id, x)
+	if err != nil {
+		x.failReplay()
+		var inUse *journal.InUse
+		if errors.As(err, &inUse) {
+			return x.view(inUse, quiet)
+		}
+		if s != nil {
+			return true, fmt.Errorf("session %s cannot be replayed: %w", x.id, err)
+		}
+		return false, err
+	}
 	x.mu.Lock()
 	x.engine = s
 	x.mu.Unlock()
-	x.beginReplay(quiet)
-	err = s.Attach(x, true)
-	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number, "error", err)
-	if err != nil {
-		x.failReplay()
-		return true, fmt.Errorf("session %s cannot be replayed: %w", x.id, err)
-	}
+	x.server.log.Info("session replayed", "audience", "diagnostic", "session", x.id, "head", s.Head().Number)
 	return true, nil
 }
 
@@ -91,13 +93,21 @@ func (x *session) beginReplay(quiet bool) {
 	x.replaying, x.projector.Replay = true, true
 	if quiet {
 		x.gate.set(gateShut)
+		return
 	}
+	x.replay = newReplay(x.id, x.server.conn.Lines)
 }
 
 func (x *session) endReplay() {
 	x.mu.Lock()
-	x.replaying, x.places, x.projector.Replay = false, nil, false
+	x.projector.Replay = false
 	x.projector.Usage()
+	if x.replay != nil {
+		if err := x.replay.end(); err != nil {
+			x.server.log.Debug("history not sent", "session", x.id, "error", err)
+		}
+	}
+	x.replaying, x.places, x.replay = false, nil, nil
 	x.mu.Unlock()
 }
 
@@ -107,8 +117,10 @@ func (x *session) Replayed() {
 	x.gate.set(gateHeld)
 }
 
-// failReplay ends a history that did not come to its end.
+// failReplay ends a history that did not come to its end. What was not told yet is not told any more.
 func (x *session) failReplay() {
-	x.endReplay()
+	x.mu.Lock()
+	x.replaying, x.places, x.replay, x.projector.Replay = false, nil, nil, false
+	x.mu.Unlock()
 	x.gate.open(nil, x.tell)
 }

@@ -34,7 +34,21 @@ func (x *session) AskPermission(ctx context.Context, r engine.PermissionRequest)
 		}
 		return event.VerdictUndeliverable, ""
 	}
+	x.inTurn(ctx)
 	return verdict(&answer, ask.Options)
+}
+
+// inTurn waits until everything has been handled that the client sent before: a stop that came before an answer is decided before
+// it, or the model would be asked once more between the two, or a call would begin that was to be stopped.
+func (x *session) inTurn(ctx context.Context) {
+	done := make(chan struct{})
+	if !x.post(nil, func() { close(done) }) {
+		return
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // permissionOptions are the answers on offer. One for the session is among them only where it would be kept.

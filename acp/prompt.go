@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	"zuno/acp/schema"
@@ -31,34 +32,45 @@ type inputMeta struct {
 	Delivery  event.Delivery
 }
 
-// metaOf reads it. An id is taken from the params, too, where a method has it there.
+// metaOf reads it. What is not well formed is refused: an id that is not understood would make a retry another input.
 func metaOf(raw json.RawMessage) (m inputMeta, bad *wire.Error) {
 	m.Delivery = event.DeliverSteer
-	var meta struct {
-		Zuno struct {
-			MessageID *json.RawMessage `json:"messageId"`
-			Delivery  *string          `json:"delivery"`
-		} `json:"zuno"`
+	zuno, err := zunoMembers(raw)
+	if err != nil {
+		return m, invalid("%v", err)
 	}
-	if len(raw) == 0 || string(raw) == "null" {
-		return m, nil
+	if raw, ok := zuno["delivery"]; ok && string(raw) != "null" {
+		var d string
+		if err := json.Unmarshal(raw, &d); err != nil || d != string(event.DeliverSteer) && d != string(event.DeliverQueue) {
+			return m, invalid("_meta.zuno.delivery is steer or queue, not %s", short(string(raw)))
+		}
+		m.Delivery = event.Delivery(d)
 	}
-	if err := json.Unmarshal(raw, &meta); err != nil {
-		return m, invalid("_meta.zuno of the prompt cannot be read: %v", err)
-	}
-	switch d := meta.Zuno.Delivery; {
-	case d == nil:
-	case *d != string(event.DeliverSteer) && *d != string(event.DeliverQueue):
-		return m, invalid("_meta.zuno.delivery is steer or queue, not %q", short(*d))
-	default:
-		m.Delivery = event.Delivery(*d)
-	}
-	if id := meta.Zuno.MessageID; id != nil {
-		if m.MessageID, bad = messageID(*id); bad != nil {
+	if raw, ok := zuno["messageId"]; ok {
+		if m.MessageID, bad = messageID(raw); bad != nil {
 			return m, bad
 		}
 	}
 	return m, nil
+}
+
+// zunoMembers are the members of _meta.zuno, by their exact names; none where there is no such object.
+func zunoMembers(meta json.RawMessage) (zuno map[string]json.RawMessage, err error) {
+	var members map[string]json.RawMessage
+	if len(meta) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(meta, &members); err != nil {
+		return nil, errors.New("_meta is not an object")
+	}
+	raw, ok := members["zuno"]
+	if !ok {
+		return nil, nil
+	}
+	if err := json.Unmarshal(raw, &zuno); err != nil || zuno == nil {
+		return nil, errors.New("_meta.zuno is not an object")
+	}
+	return zuno, nil
 }
 
 func messageID(raw json.RawMessage) (id string, bad *wire.Error) {
@@ -106,6 +118,9 @@ func (x *session) prompt(req *wire.Request, p *schema.PromptRequest) {
 		return
 	}
 	x.await(req, in.ID, own)
+	if !own {
+		x.observe(in.ID)
+	}
 }
 
 // slash is the native command that a prompt of one text names.
@@ -203,10 +218,10 @@ func (x *session) await(req *wire.Request, input string, own bool) {
 	x.mu.Lock()
 	r := x.receipts.by[input]
 	if r != nil && r.Answerable() {
-		s := x.engine
+		s, now := x.engine, *r
 		x.mu.Unlock()
 		h := s.Head()
-		x.answer(o, r, &headMeta{h.Number, h.Hash.String()})
+		x.answer(o, &now, &headMeta{h.Number, h.Hash.String()})
 		return
 	}
 	x.waiting[input] = append(x.waiting[input], o)
@@ -216,6 +231,50 @@ func (x *session) await(req *wire.Request, input string, own bool) {
 			x.post(nil, func() { x.withdraw(o, input) })
 		}
 	})
+}
+
+// observe has an input go on that waits since an earlier run: whoever sends it again wants it done.
+func (x *session) observe(input string) {
+	x.mu.Lock()
+	s, waits := x.engine, len(x.waiting[input]) > 0
+	x.mu.Unlock()
+	if !waits {
+		return
+	}
+	_, err := s.Do(context.Background(), "acp:observe:"+x.server.ids.ULID("observe:"+x.id).String(), "user", &commands.ObserveInput{Input: input})
+	var refusal *commands.Refusal
+	if err != nil && !errors.As(err, &refusal) {
+		x.server.log.Error("a message that was sent again does not go on", "session", x.id, "input", input, "error", err)
+	}
+}
+
+// left answers the prompts that wait when the session is given up: nothing more comes of them here. Late says that what runs has
+// not ended: it answers its own.
+func (x *session) left(source string, late bool) {
+	message, data := "the session was closed before this message was done. It is saved: load the session and send it again under its messageId, or send another one", map[string]any{
+		"admission": "accepted", "reason": "executionObservationUnavailable", "recoveryRequired": true,
+	}
+	if source == sourceDelete {
+		message, data = "the session was deleted, and this message with it", map[string]any{"reason": "sessionDeleted"}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for input, waiting := range x.waiting {
+		r := x.receipts.by[input]
+		if late && r != nil && r.State == "applied" {
+			continue
+		}
+		data := maps.Clone(data)
+		if r != nil {
+			data["receipt"] = *r
+		}
+		for _, o := range waiting {
+			x.gate.after(func() {
+				_ = o.req.ReplyError((&wire.Error{Code: wire.CodeInternalError, Message: message}).With(data))
+			})
+		}
+		delete(x.waiting, input)
+	}
 }
 
 // withdraw takes back what a request contributed. A retry contributed nothing: it merely looks on no longer.
@@ -237,6 +296,9 @@ func (x *session) withdraw(o *observer, input string) {
 		return
 	}
 	x.mu.Unlock()
+	if s == nil { // the session is given up; what still runs of it is being stopped
+		return
+	}
 	_, err := s.Do(context.Background(), "acp:withdraw:"+x.server.ids.ULID("withdraw:"+x.id).String(), "user", &commands.WithdrawInput{Input: input})
 	var refusal *commands.Refusal
 	if err != nil && !errors.As(err, &refusal) {
@@ -244,16 +306,21 @@ func (x *session) withdraw(o *observer, input string) {
 	}
 }
 
-// withdrawn answers a request that its client took back. The receipt tells what was done until then: nothing is undone.
+// withdrawn answers a request that its client took back. The receipt tells what was done until then: nothing is undone. Where the
+// input is not over by that, it was another request's.
 func withdrawn(r *Receipt) *wire.Error {
 	data := map[string]any{"admission": "withdrawn"}
 	if r != nil {
-		data["receipt"] = r
+		data["receipt"] = *r // as it is now
+		if r.State != "cancelled" {
+			data["admission"] = "accepted"
+		}
 	}
 	return (&wire.Error{Code: wire.CodeRequestCancelled, Message: "the request was withdrawn"}).With(data)
 }
 
 type promptMeta struct {
+	TurnID  string    `json:"turnId,omitempty"` // of an update
 	Receipt *Receipt  `json:"receipt"`
 	Head    *headMeta `json:"head,omitempty"`
 }
@@ -280,7 +347,7 @@ func (x *session) answer(o *observer, r *Receipt, head *headMeta) {
 		}
 		_ = req.ReplyError((&wire.Error{Code: wire.CodeInternalError, Message: message}).With(map[string]any{"reason": "turnFailed", "receipt": r, "head": head}))
 	default:
-		_ = req.Reply(schema.PromptResponse{StopReason: schema.StopReason(r.StopReason), Meta: schema.Meta("zuno", promptMeta{r, head})})
+		_ = req.Reply(schema.PromptResponse{StopReason: schema.StopReason(r.StopReason), Meta: schema.Meta("zuno", promptMeta{Receipt: r, Head: head})})
 	}
 }
 

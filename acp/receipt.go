@@ -56,6 +56,7 @@ func (r *Receipt) Answerable() bool { return r.Terminal() || r.ExecutionGate != 
 type receipts struct {
 	session  string
 	sequence uint64 // events of the root stream so far
+	open     int    // inputs that are neither over nor held
 	by       map[string]*Receipt
 }
 
@@ -70,7 +71,14 @@ func (r *receipts) apply(c *engine.Committed, changed func(*Receipt)) (over []*R
 	at := timestamp(c.At)
 	step := func(id string, fn func(x *Receipt)) {
 		if x := r.by[id]; x != nil {
+			was := x.Answerable()
 			fn(x)
+			switch is := x.Answerable(); {
+			case is && !was:
+				r.open--
+			case was && !is:
+				r.open++
+			}
 			x.TimeUpdated = at
 			changed(x)
 		}
@@ -86,6 +94,7 @@ func (r *receipts) apply(c *engine.Committed, changed func(*Receipt)) (over []*R
 				SessionID: r.session, InputID: e.ID, ClientMessageID: e.Client, AdmittedSequence: r.sequence,
 				Delivery: string(e.Delivery), State: "admitted",
 			}
+			r.open++
 			step(e.ID, func(*Receipt) {})
 		case *event.InputDeliveryBatch:
 			for _, id := range e.Inputs {
@@ -101,7 +110,10 @@ func (r *receipts) apply(c *engine.Committed, changed func(*Receipt)) (over []*R
 		case *event.InputSettled:
 			step(e.Input, func(x *Receipt) {
 				x.State, x.StopReason, x.CompletedAt = e.State, e.Stop, at
-				if e.State == "failed" {
+				switch e.State {
+				case "cancelled":
+					x.ExecutionGate = nil // it holds nothing any more
+				case "failed":
 					x.Error = &Fault{Code: e.Fault.Code, Message: e.Fault.Reason.String(), Status: e.Fault.Status, RequestID: e.Fault.RequestID}
 				}
 				if !slices.Contains(over, x) {

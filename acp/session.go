@@ -32,6 +32,7 @@ type session struct {
 	follower  *follower         // of a session that another process owns
 	model     event.ModelChoice // of the policy that was committed last
 	places    *places           // of the replay that goes on
+	replay    *replay           // where its updates go; nil for one that is not told
 }
 
 func newSession(s *Server, id, cwd string) *session {
@@ -55,6 +56,10 @@ func (x *session) update(u schema.SessionUpdate) {
 	if x.replaying {
 		u = x.actionable(u)
 	}
+	if x.replay != nil {
+		x.replay.add(u)
+		return
+	}
 	x.gate.pass(u, x.tell)
 }
 
@@ -77,7 +82,7 @@ func (x *session) Committed(c *engine.Committed) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.command = c.Command
-	busy := x.projector.turn != "" || len(x.waiting) > 0
+	busy := x.projector.turn != "" || x.receipts.open > 0
 	x.projector.Committed(c)
 	x.reconfigured(c)
 	head := &headMeta{c.Number, c.Hash.String()}
@@ -100,7 +105,7 @@ func (x *session) progress(r *Receipt, busy bool) {
 	if x.replaying || !x.told[r.InputID] || r.Answerable() && len(x.waiting[r.InputID]) > 0 {
 		return
 	}
-	x.update(schema.InfoUpdate(schema.Nullable{}, schema.Nullable{}).WithMeta(schema.Meta("zuno", promptMeta{Receipt: r})))
+	x.update(schema.InfoUpdate(schema.Nullable{}, schema.Nullable{}).WithMeta(schema.Meta("zuno", promptMeta{TurnID: x.projector.turn, Receipt: r})))
 }
 
 // Lost answers the prompts that wait: nothing more comes of them before the session is loaded again.

@@ -797,6 +797,37 @@ func (x *WithdrawInput) IsZero() bool {
 }
 
 // EncodeMsg writes x.
+func (x *ObserveInput) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Input != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *ObserveInput) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "input":
+			x.Input = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *ObserveInput) IsZero() bool {
+	return true &&
+		x.Input == ""
+}
+
+// EncodeMsg writes x.
 func (x *ListOutcomes) EncodeMsg(e *event.Encoder) {
 	n := 0
 	if x.Input != "" {

@@ -18,11 +18,18 @@ var controlRules = rules{
 }
 
 // cancelTurn: what has not begun is closed at once; what runs is stopped by the driver, which sees that it is no longer
-// wanted, and the last of it ends the turn. When nothing runs, the turn ends here.
+// wanted, and the last of it ends the turn. When nothing runs, the turn ends here. An input whose turn is about to begin is what
+// a user stops who names no turn; at the end of a run it stays as it is.
 func cancelTurn(v *projections.View, c *CancelTurn, at Stamp) Decision {
 	s := v.Root
 	t := s.Turns.Active
 	switch {
+	case t == nil && c.Turn == "" && c.Source == "user" && s.Execution.Woken && Due(s) != nil:
+		in := Due(s)
+		return events(
+			&event.ControlRequested{ID: at.ID("ctl", 0), Kind: "stop", Source: c.Source, Input: in.ID},
+			&event.InputSettled{Input: in.ID, State: "cancelled", Stop: "cancelled"},
+		)
 	case t == nil:
 		return refuse(CodeNothing, "no turn runs")
 	case c.Turn != "" && c.Turn != t.ID:

@@ -26,10 +26,16 @@ type WithdrawInput struct {
 	Input string `msgpack:"input"`
 }
 
+// ObserveInput is an input that its client sends again, which waits since an earlier run.
+type ObserveInput struct {
+	Input string `msgpack:"input"`
+}
+
 var inputRules = rules{
 	rule("input.admit", 1, admitInput),
 	rule("input.steer", 1, steerInput),
 	rule("input.withdraw", 1, withdrawInput),
+	rule("input.observe", 1, observeInput),
 }
 
 // admitInput: a message to a held session is saved and taken into the history, and not run: the gate is said beside it. A native
@@ -105,6 +111,19 @@ func withdrawInput(v *projections.View, c *WithdrawInput, at Stamp) Decision {
 		}
 	}
 	return Decision{Events: out}
+}
+
+// observeInput wakes the session for an input that waits in it: whoever sends it again wants it done, and an opened session starts
+// nothing by itself.
+func observeInput(v *projections.View, c *ObserveInput, at Stamp) Decision {
+	in := v.Root.Inputs.Get(c.Input)
+	switch {
+	case in == nil || in.Turn != "":
+		return refuse(CodeNothing, "input %s does not wait", c.Input)
+	case v.Root.Execution.Woken:
+		return refuse(CodeNothing, "the session is at work already")
+	}
+	return events(&event.InputObserved{Input: in.ID})
 }
 
 // settledIn counts the inputs of a turn that are over before it is.

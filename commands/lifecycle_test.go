@@ -96,7 +96,10 @@ func everything(o *owner, id string) (out []commands.Command) {
 		&commands.CompleteResponse{Request: r.ID, Attempt: r.Attempt, Finish: "stop"},
 		&commands.CutResponse{Request: r.ID, Attempt: r.Attempt, Reason: event.CutStream},
 		&commands.FailRequest{Request: r.ID, Attempt: r.Attempt},
-		&commands.CancelTurn{Source: "user"}, &commands.AskPermission{Call: id},
+		&commands.CancelTurn{Source: "user"}, &commands.CancelTurn{Turn: turn, Source: "user"}, &commands.CancelTurn{Source: "shutdown"},
+		&commands.WithdrawInput{Input: input}, &commands.ObserveInput{Input: input},
+		&commands.SteerInput{Turn: turn, Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("more")}}},
+		&commands.AskPermission{Call: id},
 		&commands.StartCall{ID: id, Attempt: 1}, &commands.StartCall{ID: id, Attempt: 1, Full: true},
 		&commands.RecoverSession{Run: o.run.String()},
 		&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("more")}}})
@@ -235,7 +238,7 @@ func cases() []driven {
 				}
 				return ""
 			},
-			unreachable: map[string]bool{"admitted failed": true, "admitted cancelled": true, "recorded failed": true, "recorded cancelled": true},
+			unreachable: map[string]bool{"admitted failed": true, "recorded failed": true},
 		},
 		{
 			machine: lifecycle.Turn,
@@ -469,6 +472,11 @@ func TestEveryEventTypeIsFoldedAndEmitted(t *testing.T) {
 		}
 	}
 	collect(heldAndInspected(t))
+	w := newOwner(t).create()
+	w.admit()
+	w.reopen()
+	w.must(&commands.ObserveInput{Input: w.root().Inputs.Open[0].ID})
+	collect(w)
 	o := newOwner(t).create()
 	o.do(&commands.ResolveContext{Sections: []event.SectionResolved{{ID: "kernel", Text: event.NewText("x")}}, Tools: []event.ToolEntry{{Name: "read"}}})
 	o.do(&commands.ResolvePolicy{Policy: event.Policy{Retry: event.RetryPolicy{MaxAttempts: 3, WindowMS: 60_000}}})

@@ -190,6 +190,11 @@ func actions(o *owner) map[string]func(*rapid.T) {
 				o.do(&commands.WithdrawInput{Input: wrong(t, rapid.SampledFrom(in).Draw(t, "input").ID)})
 			}
 		},
+		"observe": func(t *rapid.T) {
+			if in := o.root().Inputs.Open; len(in) > 0 {
+				o.do(&commands.ObserveInput{Input: wrong(t, rapid.SampledFrom(in).Draw(t, "input").ID)})
+			}
+		},
 		"command": func(t *rapid.T) {
 			c := &event.Control{Kind: rapid.SampledFrom([]event.ControlKind{event.ControlResume, event.ControlInspect, event.ControlFinding}).Draw(t, "kind")}
 			if c.Kind == event.ControlFinding {

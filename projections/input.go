@@ -180,6 +180,13 @@ var inputFolds = folds{
 		s.Inputs.finish(x, m.Commit)
 		return nil
 	}),
+	on(func(v *View, s *Session, m Meta, e *event.InputObserved) error {
+		if _, err := s.Inputs.must(e.Input); err != nil {
+			return err
+		}
+		s.Execution.Woken = true
+		return nil
+	}),
 	on(func(v *View, s *Session, m Meta, e *event.InputGated) error {
 		x, err := s.Inputs.must(e.Input)
 		if err != nil {

@@ -19,6 +19,7 @@ type Editor struct {
 	Reason   string // why the last of them asks; neither is this
 	Dropped  int    // updates that named a terminal which was never introduced
 	Question *schema.RequestPermissionRequest
+	Told     []Told // the steps of receipts that updates have told of; nor are these
 
 	byID      map[string]*Item
 	terminals map[string]*Terminal
@@ -29,6 +30,12 @@ type Terminal struct {
 	Cwd, Text string
 	Ended     bool
 	Exit      string // code or signal, where one is known
+}
+
+// Told is a step of an input's receipt that an update has told of.
+type Told struct {
+	Input string `json:"inputId"`
+	State string `json:"state"`
 }
 
 // NewEditor is an editor that holds nothing.
@@ -102,6 +109,7 @@ func (e *Editor) Say(blocks ...schema.ContentBlock) {
 type updateMeta struct {
 	Zuno struct {
 		Outcome string `json:"outcome"`
+		Receipt *Told  `json:"receipt"`
 		Notice  *struct {
 			Severity string `json:"severity"`
 			Code     string `json:"code"`
@@ -132,6 +140,10 @@ func (e *Editor) Apply(u schema.SessionUpdate) {
 	case u.SessionInfoUpdate != nil:
 		if title, ok := u.SessionInfoUpdate.Title.Value(); ok {
 			e.Title = title
+		}
+		var m updateMeta
+		if json.Unmarshal(u.SessionInfoUpdate.Meta, &m) == nil && m.Zuno.Receipt != nil {
+			e.Told = append(e.Told, *m.Zuno.Receipt)
 		}
 	}
 }

@@ -144,6 +144,10 @@ func (c *Conn) Notify(method string, params any) error {
 	})
 }
 
+// Lines queues notifications that are encoded already, each as a whole line. Other than Notify it waits while the peer reads
+// slowly, so that any number may be sent; a peer that reads nothing for half a minute ends the connection.
+func (c *Conn) Lines(lines []byte) error { return closedErr(c.s.out.lines(lines)) }
+
 // Call sends a request and waits for its answer, which is decoded into result
 // unless that is nil. An error of the peer is an *Error.
 //

@@ -69,9 +69,13 @@ func (t *tap) impure() error {
 	for line := range strings.Lines(text) {
 		var m struct {
 			Version string `json:"jsonrpc"`
+			Method  string `json:"method"`
 		}
 		if json.Unmarshal([]byte(line), &m) != nil || m.Version != "2.0" {
 			return fmt.Errorf("standard output has a line that is no message: %.200q", line)
+		}
+		if strings.HasPrefix(m.Method, "fs/") || strings.HasPrefix(m.Method, "terminal/") {
+			return fmt.Errorf("the client is asked to do what zuno does itself: %.200q", line)
 		}
 	}
 	return nil
@@ -378,25 +382,24 @@ func stepCommands(ctx context.Context, ts *testscript.TestScript, p *player, _ [
 	})
 }
 
-// stepReceipts prints the receipts that updates have told of, in the order of the wire: its input's ordinal and its state.
-func stepReceipts(_ context.Context, ts *testscript.TestScript, p *player, _ []string) error {
-	seen := map[string]int{}
-	for _, u := range p.agent.Updates() {
-		var m struct {
-			Zuno struct {
-				Receipt *struct{ InputID, State string }
+// stepReceipts prints the receipts that updates have told of, in the order of the wire: its input's ordinal and its state. With a
+// pattern it waits until what it prints matches.
+func stepReceipts(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {
+	re := pattern(ts, args)
+	return p.agent.Until(ctx, p.session, func(e *client.Editor) bool {
+		seen, text := map[string]int{}, ""
+		for _, r := range e.Told {
+			if seen[r.Input] == 0 {
+				seen[r.Input] = len(seen) + 1
 			}
+			text += fmt.Sprintf("%d %s\n", seen[r.Input], r.State)
 		}
-		if raw := u.MetaOf(); len(raw) == 0 || json.Unmarshal(raw, &m) != nil || m.Zuno.Receipt == nil {
-			continue
+		ok := re.MatchString(text)
+		if ok {
+			fmt.Fprint(ts.Stdout(), text)
 		}
-		r := m.Zuno.Receipt
-		if seen[r.InputID] == 0 {
-			seen[r.InputID] = len(seen) + 1
-		}
-		fmt.Fprintf(ts.Stdout(), "%d %s\n", seen[r.InputID], r.State)
-	}
-	return nil
+		return ok
+	})
 }
 
 func stepPrompt(ctx context.Context, ts *testscript.TestScript, p *player, args []string) error {

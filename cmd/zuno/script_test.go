@@ -34,8 +34,13 @@ func TestMain(m *testing.M) {
 //	acp permission HOW               how questions are answered: allow, session, reject, wait (until it is cancelled), hang (never), unknown (an option that was
 //	                                 not offered), hold (by acp decide, whatever else has happened meanwhile)
 //	acp decide OPTION                answers a question that is held
-//	acp prompt TEXT                  send a prompt and wait; stdout has the stop reason, stderr the error; @FILE for a file's text
-//	acp send TEXT / acp answer       the same in two steps
+//	acp prompt TEXT                  send a prompt and wait; stdout has the stop reason, stderr the error; @FILE for a file's text;
+//	                                 before the text as:NAME for the script's name of it, id:MESSAGEID and queue for its _meta
+//	acp send TEXT / acp answer NAME  the same in two steps
+//	acp pending NAME                 it is not answered yet
+//	acp withdraw NAME                take it back with $/cancel_request
+//	acp turn / acp callid            $TURN, $CALL are the newest that updates have named
+//	acp receipts [REGEXP]            the steps of receipts that updates have told of; with a pattern, wait for it
 //	acp wait REGEXP                  until what the editor holds matches
 //	acp asked N                      until N questions came; stdout has the reason of the last, its title, places and options
 //	acp shows REGEXP                 what the editor holds now
@@ -56,6 +61,12 @@ func TestMain(m *testing.M) {
 //	acp silent                       the agent has no socket open
 //	acp pid                          $PID is the agent's process
 //	acp @NAME STEP …                 a step of a second editor with an agent of its own
+//	raw start [FLAG…]                 start an agent that is spoken to line by line
+//	raw send LINE…                  write lines to it, at once
+//	raw wait REGEXP                 until a line matches, behind the one found last; stdout has it
+//	raw get NAME REGEXP             the same; the variable is the first group
+//	raw seen REGEXP                 something that it wrote matches
+//	raw end, kill                    end of input, or SIGKILL; then raw stderr prints its standard error
 //	waitfile FILE TEXT               until the file contains the text
 //	gone FILE                        the process whose number the file holds is no more
 //	lastline NAME FILE               the variable is the last line of the file
@@ -72,7 +83,7 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("..", "..", "testscripts"), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: setupScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"acp": cmdACP, "waitfile": cmdWaitFile, "gone": cmdGone, "lastline": cmdLastLine,
+			"acp": cmdACP, "raw": cmdRaw, "waitfile": cmdWaitFile, "gone": cmdGone, "lastline": cmdLastLine,
 			"provider": cmdProvider, "config": cmdConfig, "page": cmdPage,
 		},
 		Condition: func(cond string) (bool, error) {
@@ -129,11 +140,17 @@ func setupScript(e *testscript.Env) error {
 	}
 	players := map[string]*player{}
 	e.Values[playerKey{}] = players
+	raw := &rawAgent{}
+	e.Values[rawKey{}] = raw
 	servers := map[string]*fake.Server{}
 	e.Values[serversKey{}] = servers
 	e.Defer(func() {
 		for _, p := range players {
 			p.finish(e.T())
+		}
+		if raw.cmd != nil { // the script failed
+			_ = raw.cmd.Process.Kill()
+			_ = raw.cmd.Wait()
 		}
 		for _, s := range servers {
 			s.Close()

@@ -85,36 +85,16 @@ func work(v *projections.View) []Step {
 	return []Step{requestStep(t, t.Requests+1, 1, false)}
 }
 
-// begin starts the first waiting input that may run, if anything of this run has asked for work. In a session that is held only
-// native commands run, which are what clears a gate, and messages that may be discussed in words.
+// begin starts the input that is due.
 func begin(s *projections.Session) []Step {
-	if !s.Execution.Woken {
-		return claim(s)
-	}
-	for _, in := range s.Inputs.Open {
-		switch {
-		case in.Turn != "":
-		case in.Control != nil && !startsWork(in.Control.Kind):
-			return []Step{{Key: fmt.Sprintf("control:%s/1", in.ID), Kind: StepControl, Input: in.ID, Attempt: 1}}
-		case s.Execution.Gate == nil || in.Control != nil || commands.Discussable(&s.Execution) && in.Gate == nil:
-			return []Step{beginStep(in)}
-		}
-	}
-	return nil
-}
-
-// claim is the one thing that an opened session starts by itself here: the last message that was saved while the effect of a Goal's
-// call was unknown and that was never applied is discussed, once (specification: reopening under an uncertainty gate).
-func claim(s *projections.Session) []Step {
-	if !commands.Discussable(&s.Execution) {
+	in := commands.Due(s)
+	switch {
+	case in == nil:
 		return nil
+	case in.Control != nil && !startsWork(in.Control.Kind):
+		return []Step{{Key: fmt.Sprintf("control:%s/1", in.ID), Kind: StepControl, Input: in.ID, Attempt: 1}}
 	}
-	for i := len(s.Inputs.Open) - 1; i >= 0; i-- {
-		if in := s.Inputs.Open[i]; in.Turn == "" && in.Control == nil && in.Gate == nil && in.Trigger == event.TriggerUser {
-			return []Step{beginStep(in)}
-		}
-	}
-	return nil
+	return []Step{beginStep(in)}
 }
 
 func startsWork(k event.ControlKind) bool {

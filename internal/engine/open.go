@@ -15,14 +15,30 @@ import (
 // Open gives the session, opening its journal if this process does not own it yet. It settles what earlier runs left
 // behind and starts nothing else. The error is [ErrNotFound], a [*journal.InUse], a [*journal.Damaged] …
 func (h *Host) Open(ctx context.Context, id string) (*Session, error) {
+	s, _, err := h.openSeen(ctx, id, nil)
+	return s, err
+}
+
+// OpenSeen is Open for an observer that is attached as with [Session.Attach]. A session that this process does not own yet is shown to
+// it while it is read and verified, so that the first of a long history comes at once; where the file turns out to be damaged, the
+// error comes after what was shown.
+func (h *Host) OpenSeen(ctx context.Context, id string, o Observer) (*Session, error) {
+	s, seen, err := h.openSeen(ctx, id, o)
+	if err != nil || seen {
+		return s, err
+	}
+	return s, s.Attach(o, true)
+}
+
+func (h *Host) openSeen(ctx context.Context, id string, o Observer) (s *Session, seen bool, err error) {
 	if !ValidSessionID(id) {
-		return nil, ErrNotFound
+		return nil, false, ErrNotFound
 	}
 	for {
 		h.mu.Lock()
 		if s := h.sessions[id]; s != nil && !s.lost.Load() {
 			h.mu.Unlock()
-			return s, nil
+			return s, false, nil
 		} else if s != nil { // it may append no more: only a fresh opening knows what is on disk
 			h.mu.Unlock()
 			if err := h.Close(ctx, id, "close"); err != nil {
@@ -35,7 +51,7 @@ func (h *Host) Open(ctx context.Context, id string) (*Session, error) {
 			wait = make(chan struct{})
 			h.opening[id] = wait
 			h.mu.Unlock()
-			s, err := h.open(id)
+			s, err := h.open(id, o)
 			h.mu.Lock()
 			if err == nil {
 				h.sessions[id] = s
@@ -43,18 +59,18 @@ func (h *Host) Open(ctx context.Context, id string) (*Session, error) {
 			delete(h.opening, id)
 			close(wait)
 			h.mu.Unlock()
-			return s, err
+			return s, true, err
 		}
 		h.mu.Unlock()
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, false, ctx.Err()
 		}
 	}
 }
 
-func (h *Host) open(id string) (*Session, error) {
+func (h *Host) open(id string, o Observer) (*Session, error) {
 	h.sweepOnce()
 	s := h.newSession(id, "", nil)
 	s.begin()
@@ -76,7 +92,14 @@ func (h *Host) open(id string) (*Session, error) {
 				}
 			}
 		}
-		return s.see(c)
+		if err := s.see(c); err != nil || o == nil {
+			return err
+		}
+		d, err := Decode(c)
+		if err == nil {
+			o.Committed(d)
+		}
+		return err
 	})
 	var foreign *Foreign
 	if errors.As(err, &foreign) {
@@ -116,11 +139,19 @@ func (h *Host) open(id string) (*Session, error) {
 	served := s.serve()
 	s.listed = v.Root.Updated
 	s.writeSummary(true)
+	if o != nil {
+		s.observers = []Observer{o}
+	}
 	_, err = s.startRun(&commands.OpenSession{Run: s.run.String(), Build: h.build()}, nil)
 	<-served
 	if err != nil {
 		s.server.Load().Close()
 		return fail(err)
+	}
+	if r, ok := o.(Replayed); ok {
+		if err := s.inOwner(r.Replayed); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

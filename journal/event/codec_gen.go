@@ -2325,6 +2325,37 @@ func (x *InputGated) IsZero() bool {
 }
 
 // EncodeMsg writes x.
+func (x *InputObserved) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Input != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *InputObserved) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "input":
+			x.Input = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *InputObserved) IsZero() bool {
+	return true &&
+		x.Input == ""
+}
+
+// EncodeMsg writes x.
 func (x *ExecutionGate) EncodeMsg(e *Encoder) {
 	n := 0
 	if x.Reason != "" {

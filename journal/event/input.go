@@ -7,6 +7,7 @@ var Inputs = Group{
 	Of[InputApplied]("session.input.applied.1"),
 	Of[InputSettled]("session.input.settled.1"),
 	Of[InputGated]("session.input.gated.1"),
+	Of[InputObserved]("session.input.observed.1"),
 }
 
 // Delivery says when an input wants to be taken.
@@ -128,6 +129,12 @@ type Failure struct {
 type InputGated struct {
 	Input string        `msgpack:"input" json:"input"`
 	Gate  ExecutionGate `msgpack:"gate" json:"gate"`
+}
+
+// InputObserved: a client sent an input again that waits since an earlier run. It is no other input, and it asks for work like a
+// new one: nothing else would make this run begin with what waits.
+type InputObserved struct {
+	Input string `msgpack:"input" json:"input"`
 }
 
 // ExecutionGate is why execution does not go on, as it was when the input met it. Reason and Recovery are of the table
