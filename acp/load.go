@@ -53,7 +53,7 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 		}
 	}
 	x.leaveView()
-	if quiet {
+	if quiet && was != nil {
 		s, err := x.server.host.Open(ctx, x.id) // the one that is open, unless it may append no more
 		if err == nil && s == was {             // what it was told so far stands
 			x.gate.set(gateHeld)

@@ -33,6 +33,7 @@ func on[T any, P interface {
 	event.Payload
 }](apply func(v *View, s *Session, m Meta, e *T) error) fold {
 	kind := event.TypeOf(P(new(T))).Kind
+	counts := metered(P(new(T)))
 	return fold{kind, func() handler {
 		scratch := new(T)
 		return func(f *Folder, s *Session, m Meta) error {
@@ -45,7 +46,9 @@ func on[T any, P interface {
 			if err := apply(f.View, s, m, scratch); err != nil {
 				return err
 			}
-			s.Usage.Apply(P(scratch), m.At) // a fold by itself, over events of many nouns
+			if counts {
+				s.Usage.Apply(P(scratch), m.At) // a fold by itself, over events of many nouns
+			}
 			return nil
 		}
 	}}

@@ -39,7 +39,9 @@ type Usage struct {
 	requests uint64
 	inputs   map[string]uint64 // estimates of inputs that no turn has taken
 	sections map[string]uint64
+	standing uint64 // estimate of all sections
 	tools    uint64
+	used     uint64 // what Used points at: it changes with each result, which would be an allocation each time
 	spoken   uint64 // estimate of the conversation
 	open     uint64 // of the attempt that is open
 	counted  bool   // the last response's output is in the baseline
@@ -94,6 +96,17 @@ func newUsage() Usage { return Usage{Freshness: FreshUnknown, Complete: true} }
 func NewUsage() *Usage {
 	u := newUsage()
 	return &u
+}
+
+// metered says that Apply may change something for events of this type.
+func metered(p event.Payload) bool {
+	switch p.(type) {
+	case *event.SectionResolved, *event.CatalogueResolved, *event.InputAdmitted, *event.InputDeliveryBatch, *event.InputSettled,
+		*event.TurnStarted, *event.RequestStarted, *event.ResponsePart, *event.ResponseCompleted, *event.ResponseCut, *event.RequestFailed,
+		*event.CallRequested, *event.CallBlocked, *event.CallAbandoned, *event.CallSettled:
+		return true
+	}
+	return false
 }
 
 // Apply folds an event of the session. Those that say nothing about usage change nothing.
@@ -160,6 +173,7 @@ func (u *Usage) section(e *event.SectionResolved) {
 	if u.sections == nil {
 		u.sections = map[string]uint64{}
 	}
+	u.standing += tokens(e.Text.Size) - u.sections[e.ID]
 	u.sections[e.ID] = tokens(e.Text.Size)
 }
 
@@ -223,21 +237,18 @@ func (u *Usage) broken(p event.Payload) {
 
 // settle derives what is read from what was folded.
 func (u *Usage) settle(at int64) {
-	u.Estimate = u.tools + u.spoken
-	for _, n := range u.sections {
-		u.Estimate += n
-	}
+	u.Estimate = u.tools + u.standing + u.spoken
 	u.Revision++
 	u.Updated = at
 	b := u.Baseline
 	if b == nil {
 		return
 	}
-	used := b.Prompt + u.Tail
+	u.used = b.Prompt + u.Tail
 	if b.Output != nil {
-		used += *b.Output
+		u.used += *b.Output
 	}
-	u.Used = &used
+	u.Used = &u.used
 	u.Freshness = FreshEstimated
 	if r := u.Request; u.Tail == 0 && r.ID == b.Request.ID && r.Attempt == b.Request.Attempt && r.Complete {
 		u.Freshness = FreshConfirmed

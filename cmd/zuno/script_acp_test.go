@@ -69,9 +69,13 @@ func (t *tap) impure() error {
 	for line := range strings.Lines(text) {
 		var m struct {
 			Version string `json:"jsonrpc"`
+			Method  string `json:"method"`
 		}
 		if json.Unmarshal([]byte(line), &m) != nil || m.Version != "2.0" {
 			return fmt.Errorf("standard output has a line that is no message: %.200q", line)
+		}
+		if strings.HasPrefix(m.Method, "fs/") || strings.HasPrefix(m.Method, "terminal/") {
+			return fmt.Errorf("the client is asked to do what zuno does itself: %.200q", line)
 		}
 	}
 	return nil

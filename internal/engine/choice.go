@@ -92,6 +92,8 @@ func (s *Session) Choose(ctx context.Context, commandID string, c Choice) (set *
 	var refusal *commands.Refusal
 	switch {
 	case errors.As(err, &refusal) && refusal.Code == commands.CodeNothing:
+		t.phase("record")
+		t.done()
 		return s.settings.Load(), false, nil
 	case err != nil:
 		return nil, false, err

@@ -60,6 +60,7 @@ func (h *Host) setAside(dir string) (err error) {
 			return nil
 		}
 		_ = os.Remove(place)
+		_ = os.Remove(root) // unless something else is in it
 		if _, there := os.Lstat(dir); errors.Is(there, fs.ErrNotExist) {
 			return nil // another process was first
 		}
