@@ -200,9 +200,9 @@ func same(o engine.Outcome, blocks []event.Block, err error) (*event.InputAdmitt
 		return nil, err
 	}
 	in := admitted(o)
-	if in == nil || !slices.EqualFunc(in.Blocks, blocks, sameBlock) {
+	if !slices.EqualFunc(in.Blocks, blocks, sameBlock) {
 		return nil, (&wire.Error{Code: wire.CodeConflict, Message: "this messageId was used for other content; nothing was changed. Use a new messageId"}).With(map[string]any{
-			"admission": "rejected", "reason": "clientMessageConflict",
+			"admission": "rejected", "reason": "clientMessageConflict", "messageId": in.Client,
 		})
 	}
 	return in, nil

@@ -34,6 +34,8 @@ func call(t *rapid.T, request string, position int) commands.ResolvedCall {
 			Replay:      rapid.SampledFrom([]event.Replay{event.ReplayNever, event.ReplaySafe}).Draw(t, "replay"),
 			Concurrency: rapid.SampledFrom([]event.Concurrency{event.Exclusive, event.ParallelSafe}).Draw(t, "concurrency"),
 		}.WithDefaults(),
+		Reusable: rapid.Bool().Draw(t, "reusable"), // the tools have one resource, so grants are met again
+		Accesses: []event.Access{{Kind: event.AccessExecute, Place: event.PlaceNone, Name: event.NewText("make")}},
 	}
 	if rapid.IntRange(0, 9).Draw(t, "blocked") == 0 {
 		c.Permission, c.Blocked, c.BlockText = "", event.InvalidArguments, event.NewText("wrong")
