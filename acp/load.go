@@ -63,6 +63,7 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 	if was != nil {
 		was.Detach(x)
 	}
+	defer spareCollector()()
 	x.beginReplay(quiet)
 	s, err := x.server.host.OpenSeen(ctx, x.id, x)
 	if err != nil {
