@@ -12,6 +12,7 @@ import (
 
 	"zuno/commands"
 	"zuno/internal/engine"
+	"zuno/internal/seeded"
 	"zuno/journal/event"
 	"zuno/projections"
 )
@@ -261,48 +262,14 @@ func TestRandomCommands(t *testing.T) {
 	}
 }
 
-// recorder is a test that may fail.
-type recorder struct {
-	rapid.TB
-	failed bool
-	log    strings.Builder
-}
-
-type failed struct{}
-
-func (r *recorder) Helper()                   {}
-func (r *recorder) Name() string              { return "seeded" }
-func (r *recorder) Logf(f string, a ...any)   { fmt.Fprintf(&r.log, f+"\n", a...) }
-func (r *recorder) Log(a ...any)              { fmt.Fprintln(&r.log, a...) }
-func (r *recorder) Errorf(f string, a ...any) { r.failed = true; r.Logf(f, a...) }
-func (r *recorder) Error(a ...any)            { r.failed = true; r.Log(a...) }
-func (r *recorder) Fatalf(f string, a ...any) { r.Errorf(f, a...); panic(failed{}) }
-func (r *recorder) Fatal(a ...any)            { r.Error(a...); panic(failed{}) }
-func (r *recorder) Fail()                     { r.failed = true }
-func (r *recorder) FailNow()                  { r.failed = true; panic(failed{}) }
-func (r *recorder) Failed() bool              { return r.failed }
-func (r *recorder) run(prop func(*rapid.T)) (found bool) {
-	defer func() {
-		if x := recover(); x != nil {
-			if _, ok := x.(failed); !ok {
-				panic(x)
-			}
-		}
-		found = r.failed
-	}()
-	rapid.Check(r, prop)
-	return
-}
-
 // Each rule with a defect is found, and shrunk to a story that a reader can follow. (A history has up to a hundred commands
 // before; shrinking is bounded in time.)
 //
 // spec: D177
 func TestSeededDefectsAreFoundAndShrunk(t *testing.T) {
-	if (&recorder{}).run(func(*rapid.T) {}) {
-		t.Fatal("the recorder fails by itself")
+	if found, _ := seeded.Find(1, func(*rapid.T) {}); found {
+		t.Fatal("what is not there is found")
 	}
-	defer flag.Set("rapid.seed", "0")
 	defer flag.Set("rapid.shrinktime", "2s")
 	_ = flag.Set("rapid.shrinktime", "6s")
 	without := func(d commands.Decision, drop func(event.Payload) bool) commands.Decision {
@@ -348,18 +315,13 @@ func TestSeededDefectsAreFoundAndShrunk(t *testing.T) {
 		}(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			var r *recorder
-			for seed := 1; r == nil || !r.failed; seed++ {
-				if seed > 40 {
-					t.Fatal("not found")
-				}
-				_ = flag.Set("rapid.seed", fmt.Sprint(seed))
-				r = &recorder{}
-				r.run(property(decide))
+			found, story := seeded.Find(40, property(decide))
+			if !found {
+				t.Fatal("not found")
 			}
-			steps := strings.Count(r.log.String(), "[rapid] draw action:")
+			steps := strings.Count(story, "[rapid] draw action:")
 			if steps == 0 || steps > 200 { // a run has hundreds; how far shrinking comes in its time depends on the machine
-				t.Errorf("shrunk to %d commands:\n%s", steps, r.log.String())
+				t.Errorf("shrunk to %d commands:\n%s", steps, story)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,22 +53,41 @@ repeat: true
 
 const patience = 20 * time.Second
 
+// scenario is a session that is killed at each of its points.
+type scenario struct {
+	story string // what the model does; "${go}" is a file that a command may wait for
+	clock bool   // that of the tests, which jumps over waits
+	play  func(t *testing.T, c *client.Client, p *place, w *witness) (id string)
+	words []string // commands, each of which runs at most once
+	fails int      // how many prompts may fail afterwards, because it is the model's turn to
+}
+
+// twoPrompts sends one prompt and, while it runs, another.
+var twoPrompts = &scenario{story: story, play: play, words: []string{"one", "two", "three"}}
+
 // place is one worktree with its data folder.
 type place struct {
 	root, work, data string
+	scenario         *scenario
+	started          int
 }
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
+	return twoPrompts.place(t)
+}
+
+func (s *scenario) place(t *testing.T) *place {
+	t.Helper()
 	root := t.TempDir()
-	p := &place{root, filepath.Join(root, "w"), filepath.Join(root, "data")}
+	p := &place{root: root, work: filepath.Join(root, "w"), data: filepath.Join(root, "data"), scenario: s}
 	for _, d := range []string{p.work, filepath.Join(root, "config", "zuno"), filepath.Join(root, "home")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	config := fmt.Sprintf(`{ "model": "scripted/story", "permission": { "rules": { "shell": "ask", "edit": "allow" } }, "provider": { "scripted": { "type": "scripted", "options": { "script": %q } } } }`, filepath.Join(root, "story.yaml"))
-	for name, text := range map[string]string{"story.yaml": story, "config/zuno/zuno.json": config, "w/numbers": "1\n2\n"} {
+	for name, text := range map[string]string{"story.yaml": strings.ReplaceAll(s.story, "${go}", filepath.Join(root, "go")), "config/zuno/zuno.json": config, "w/numbers": "1\n2\n"} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +108,11 @@ func (p *place) start(t *testing.T, binary, fault string, unfenced bool, see fun
 	if unfenced {
 		env = append(env, "ZUNO_TEST_UNFENCED=1")
 	}
-	c, err := client.Start(client.Config{Binary: binary, Args: []string{"acp"}, Env: env, Dir: p.work, Permission: client.Allow, OnUpdate: see})
+	args := []string{"acp"}
+	if p.started++; p.scenario.clock {
+		args = append(args, "--test-clock-seed", strconv.Itoa(p.started)) // the ids of two processes differ
+	}
+	c, err := client.Start(client.Config{Binary: binary, Args: args, Env: env, Dir: p.work, Permission: client.Allow, OnUpdate: see})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +126,7 @@ type witness struct {
 	inputs   map[string]bool   // of receipts
 	terminal map[string]string // receipt → state
 	ended    map[string]string // card → status
+	running  string            // the turn of the newest update
 }
 
 func newWitness() *witness {
@@ -134,6 +159,26 @@ func (w *witness) note(head client.Head, raw json.RawMessage) {
 	}
 }
 
+// accepted takes an input that was acknowledged without a receipt.
+func (w *witness) accepted(input string) {
+	w.mu.Lock()
+	w.inputs[input] = true
+	w.mu.Unlock()
+}
+
+// count is how many inputs were acknowledged.
+func (w *witness) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.inputs)
+}
+
+func (w *witness) turn() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.running
+}
+
 // see takes an update.
 func (w *witness) see(_ string, u schema.SessionUpdate) {
 	b, err := json.Marshal(u)
@@ -150,6 +195,11 @@ func (w *witness) see(_ string, u schema.SessionUpdate) {
 		return
 	}
 	w.meta(x.Meta)
+	if turn := turnOf(x.Meta); turn != "" {
+		w.mu.Lock()
+		w.running = turn
+		w.mu.Unlock()
+	}
 	if x.Call != "" && (x.Status == "completed" || x.Status == "failed") {
 		w.mu.Lock()
 		w.ended[x.Call] = x.Status
@@ -306,7 +356,7 @@ func (f *found) judge(p *place, w *witness) (wrong []string) {
 		}
 	}
 	ran, _ := os.ReadFile(filepath.Join(p.work, "ran"))
-	for _, word := range []string{"one", "two", "three"} {
+	for _, word := range p.scenario.words {
 		n := strings.Count(string(ran), word+"\n")
 		if n > 1 {
 			bad("command %s ran %d times", word, n)
@@ -337,10 +387,10 @@ func (p *place) sessionDir(t *testing.T) string {
 
 // trial plays the session with a kill at a point, and gives what was wrong afterwards. over says that the session ended
 // before the point came.
-func trial(t *testing.T, binary, fault string, unfenced bool) (wrong []string, over bool) {
-	p, w := newPlace(t), newWitness()
+func (s *scenario) trial(t *testing.T, binary, fault string, unfenced bool) (wrong []string, over bool) {
+	p, w := s.place(t), newWitness()
 	c := p.start(t, binary, fault, unfenced, w.see)
-	id := play(t, c, p, w)
+	id := s.play(t, c, p, w)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	status, err := c.Wait(ctx)
@@ -379,8 +429,14 @@ func trial(t *testing.T, binary, fault string, unfenced bool) (wrong []string, o
 			wrong = append(wrong, "loading made another session")
 		}
 	}
-	r, err := again.Prompt(id, "and now?").Wait(ctx)
-	w.answered(r, err)
+	var r schema.PromptResponse
+	for tries := 0; tries <= s.fails; tries++ {
+		r, err = again.Prompt(id, "and now?").Wait(ctx)
+		w.answered(r, err)
+		if err == nil {
+			break
+		}
+	}
 	if err != nil {
 		wrong = append(wrong, fmt.Sprintf("the next prompt fails: %v", err))
 	}
@@ -395,16 +451,16 @@ func trial(t *testing.T, binary, fault string, unfenced bool) (wrong []string, o
 	for _, s := range f.judge(p, w) {
 		wrong = append(wrong, "afterwards "+s)
 	}
-	s := f.view.Root
-	pending := slices.DeleteFunc(slices.Clone(s.Permissions.Pending), func(p *projections.Permission) bool { return p.Abandoned })
-	if len(s.Inputs.Open) != 0 || s.Turns.Active != nil || len(s.Calls.Open) != 0 || len(pending) != 0 {
-		wrong = append(wrong, fmt.Sprintf("afterwards %d inputs and %d calls are open", len(s.Inputs.Open), len(s.Calls.Open)))
+	root := f.view.Root
+	pending := slices.DeleteFunc(slices.Clone(root.Permissions.Pending), func(p *projections.Permission) bool { return p.Abandoned })
+	if len(root.Inputs.Open) != 0 || root.Turns.Active != nil || len(root.Calls.Open) != 0 || len(pending) != 0 {
+		wrong = append(wrong, fmt.Sprintf("afterwards %d inputs and %d calls are open", len(root.Inputs.Open), len(root.Calls.Open)))
 	}
 	return wrong, over
 }
 
 // trials goes through the points until the session outlives its fault, two at a time.
-func trials(t *testing.T, unfenced bool) (points int64, wrong map[int64][]string) {
+func (s *scenario) trials(t *testing.T, unfenced bool) (points int64, wrong map[int64][]string) {
 	binary := build(t)
 	wrong = map[int64][]string{}
 	var mu sync.Mutex
@@ -414,7 +470,7 @@ func trials(t *testing.T, unfenced bool) (points int64, wrong map[int64][]string
 		wg.Go(func() {
 			for !t.Failed() && last.Load() == 0 {
 				n := next.Add(1)
-				found, over := trial(t, binary, fmt.Sprintf("any:%d", n), unfenced)
+				found, over := s.trial(t, binary, fmt.Sprintf("any:%d", n), unfenced)
 				mu.Lock()
 				if len(found) > 0 {
 					wrong[n] = found
@@ -482,7 +538,7 @@ func TestKilledAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills the binary some hundred times")
 	}
-	points, wrong := trials(t, false)
+	points, wrong := twoPrompts.trials(t, false)
 	if points < 60 {
 		t.Errorf("only %d points", points)
 	}
@@ -503,7 +559,7 @@ func TestEveryKindOfPointIsPassed(t *testing.T) {
 		journal.PointBeforeAppend, journal.PointBeforeSync, journal.PointAfterSync, engine.PointRequestFenced, engine.PointResponseEnded,
 		engine.PointQuestionFenced, engine.PointQuestionEnded, engine.PointCallFenced, engine.PointCallEnded,
 	} {
-		found, over := trial(t, binary, string(p)+":1", false)
+		found, over := twoPrompts.trial(t, binary, string(p)+":1", false)
 		if over {
 			t.Errorf("%s was not passed", p)
 		}
@@ -522,7 +578,7 @@ func TestUnfencedMutantIsCaught(t *testing.T) {
 	}
 	binary := build(t)
 	for n := int64(1); ; n++ {
-		found, over := trial(t, binary, fmt.Sprintf("any:%d", n), true)
+		found, over := twoPrompts.trial(t, binary, fmt.Sprintf("any:%d", n), true)
 		for _, s := range found {
 			if strings.Contains(s, "its start is not in the journal") || strings.Contains(s, "times") {
 				t.Logf("point %d: %s", n, s)

@@ -107,7 +107,7 @@ func (m *machine) loadedAnew() {
 	m.settle()
 }
 
-// cancel stops a turn by name or, without one, what runs. A polite user takes the questions back; others answer them late or never.
+// cancel stops a turn by name or, without one, what runs. A polite user takes the questions back; others leave that to the agent.
 func (m *machine) cancel(turn string, polite bool) {
 	var err error
 	p := schema.CancelNotification{SessionID: m.session}
@@ -340,10 +340,15 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			if rapid.Bool().Draw(t, "named") {
 				named = turn(t)
 			}
-			m.mu.Lock()
-			m.late = rapid.Bool().Draw(t, "late")
-			m.mu.Unlock()
 			m.cancel(named, rapid.Bool().Draw(t, "polite"))
+		},
+		"stubborn": func(t *rapid.T) { m.life.editor.SetStubborn(rapid.Bool().Draw(t, "on")) },
+		"resume": func(t *rapid.T) {
+			if m.life.host.Get(m.session) == nil {
+				t.Skip("there is no session yet")
+			}
+			m.resumed()
+			m.settle()
 		},
 		"withdraw": func(t *rapid.T) {
 			if len(m.waiting) == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zuno/acp/client"
+	"zuno/acp/schema"
 	"zuno/internal/inspect"
 	"zuno/internal/ledger"
 	"zuno/internal/model"
@@ -157,6 +158,22 @@ func (m *machine) loaded() {
 	}
 }
 
+// resumed opens the session again without its conversation: the editor holds the same as before.
+func (m *machine) resumed() {
+	before := m.drawn()
+	err := m.life.editor.Call(m.ctx(), schema.MethodSessionResume, schema.ResumeSessionRequest{SessionID: m.session, Cwd: m.cwd}, nil)
+	if m.over() {
+		return
+	}
+	if err != nil {
+		m.t.Fatalf("resume: %v", err)
+	}
+	m.fence()
+	if after := m.drawn(); after != before && !m.over() {
+		m.t.Fatalf("after a resume the editor holds\n%s\nand it held\n%s", after, before)
+	}
+}
+
 // drawn is what the editor holds.
 func (m *machine) drawn() (text string) {
 	m.life.editor.Look(m.session, func(e *client.Editor) {
@@ -180,7 +197,6 @@ func (m *machine) drawn() (text string) {
 
 // rest lets everything end that runs, and looks at what is left.
 func (m *machine) rest() {
-	m.late = false
 	m.life.crashIn = 0
 	m.settle()
 	if m.life.host.Get(m.session) == nil {

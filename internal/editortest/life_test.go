@@ -1,12 +1,9 @@
 package editortest
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -116,7 +113,7 @@ func (m *machine) begin(dir string) {
 		_ = acp.NewServer(l.host, l, log, io.Discard, "test").Serve(context.Background(), fromEditor, spoken{l})
 		_ = toEditor.Close()
 	}()
-	l.editor = client.Over(client.Config{Permission: l.ask, Tap: m}, fromAgent, late{toAgent, l})
+	l.editor = client.Over(client.Config{Permission: l.ask, Tap: m}, fromAgent, toAgent)
 }
 
 // end waits until a life is over, dead or not.
@@ -187,40 +184,10 @@ func (s spoken) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	said := p
-	if m.defect.says != nil {
-		said = m.defect.says(p)
+	if m.says != nil {
+		said = m.says(p)
 	}
 	if _, err := s.l.out.Write(said); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// late is the agent's standard input. While the machine is late, an answer to a question that the agent has taken back is "allow".
-type late struct {
-	io.WriteCloser
-	l *life
-}
-
-func (w late) Write(p []byte) (int, error) {
-	w.l.m.mu.Lock()
-	on := w.l.m.late
-	w.l.m.mu.Unlock()
-	sent := p
-	if on {
-		sent = nil
-		for line := range bytes.Lines(p) {
-			var answer struct {
-				ID    json.RawMessage `json:"id"`
-				Error json.RawMessage `json:"error"`
-			}
-			if json.Unmarshal(line, &answer) == nil && len(answer.Error) > 0 {
-				line = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"outcome":{"outcome":"selected","optionId":"allow_once"}}}`+"\n", answer.ID)
-			}
-			sent = append(sent, line...)
-		}
-	}
-	if _, err := w.WriteCloser.Write(sent); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -308,6 +275,10 @@ func (l *life) run(ctx context.Context, call, n string) tools.Result {
 			l.m.ran[n]++
 		}
 	}
+	if l.m.defect.unfenced { // its start is not recorded before it ends
+		l.m.mu.Unlock()
+		return tools.Result{Outcome: tools.OK, Text: "ok"}
+	}
 	l.runs = append(l.runs, r)
 	l.m.signal()
 	l.m.mu.Unlock()
@@ -337,7 +308,7 @@ func (l *life) ask(ctx context.Context, r *schema.RequestPermissionRequest) (opt
 		l.questions = without(l.questions, q)
 		l.m.signal()
 		l.m.mu.Unlock()
-		return "", false
+		return event.OptionAllowOnce, true // a client that is stubborn sends it nevertheless
 	}
 }
 

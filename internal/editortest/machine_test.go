@@ -32,17 +32,19 @@ const patience = 20 * time.Second
 // defect is what a mutant does otherwise.
 type defect struct {
 	decide   func(v *projections.View, typ string, payload []byte, texts event.Table, at commands.Stamp) commands.Decision
-	says     func(lines []byte) []byte // what the adapter writes
-	request  func(r *model.Request)    // what the model is sent
-	twice    bool                      // an effect is carried out twice
+	says     func() func(lines []byte) []byte // what the adapter writes
+	request  func(r *model.Request)           // what the model is sent
+	twice    bool                             // an effect is carried out twice
 	unfenced bool
+	hangs    bool // it is found by what never comes
 }
 
 // machine is a session with everything around it: what outlives a process, what really happened, and what the user was told.
 type machine struct {
 	t      *rapid.T
 	defect defect
-	base   string // folder for the disks
+	says   func([]byte) []byte // the mutant's adapter; nil for none
+	base   string              // folder for the disks
 	cwd    string
 	lives  uint64
 
@@ -52,7 +54,6 @@ type machine struct {
 	next    string // the disk that a dead process has left
 	session string
 	now     int64
-	late    bool // questions that were taken back are answered nevertheless
 	wrong   []string
 
 	history // of the present life, from the session's beginning
@@ -99,6 +100,9 @@ func newMachine(t *rapid.T, d defect) *machine {
 		t: t, defect: d, base: base, cwd: filepath.Join(base, "w"), changed: make(chan struct{}), now: 1_000_000, history: newHistory(),
 		ran: map[string]int{}, told: map[string]string{}, said: map[string]string{},
 	}
+	if d.says != nil {
+		m.says = d.says()
+	}
 	t.Cleanup(func() {
 		m.life.end()
 		_ = os.RemoveAll(base)
@@ -111,8 +115,16 @@ func newMachine(t *rapid.T, d defect) *machine {
 	return m
 }
 
+// patience of a mutant that is to hang is shorter.
+func (m *machine) patience() time.Duration {
+	if m.defect.hangs {
+		return time.Second
+	}
+	return patience
+}
+
 func (m *machine) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), m.patience())
 	m.t.Cleanup(cancel)
 	return ctx
 }
@@ -194,7 +206,7 @@ func (m *machine) again() {
 // settle waits until nothing happens any more without the machine: whatever runs waits for it.
 func (m *machine) settle() {
 	m.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(m.patience())
 	for {
 		if m.over() {
 			m.again()
