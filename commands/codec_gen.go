@@ -1054,6 +1054,47 @@ func (x *CloseRun) IsZero() bool {
 }
 
 // EncodeMsg writes x.
+func (x *RepairInput) EncodeMsg(e *event.Encoder) {
+	n := 0
+	if x.Input != "" {
+		n++
+	}
+	if x.Revision != 0 {
+		n++
+	}
+	e.Map(n)
+	if x.Input != "" {
+		e.String("input")
+		e.String(x.Input)
+	}
+	if x.Revision != 0 {
+		e.String("revision")
+		e.Uint(x.Revision)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *RepairInput) DecodeMsg(r *event.Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "input":
+			x.Input = r.String()
+		case "revision":
+			x.Revision = r.Uint()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *RepairInput) IsZero() bool {
+	return true &&
+		x.Input == "" &&
+		x.Revision == 0
+}
+
+// EncodeMsg writes x.
 func (x *OpenSession) EncodeMsg(e *event.Encoder) {
 	n := 0
 	if !x.Salt.IsZero() {

@@ -126,7 +126,7 @@ var byGo = map[reflect.Type]*Rule{}
 
 var byName = func() map[string]*Rule {
 	m := map[string]*Rule{}
-	for _, group := range []rules{sessionRules, inputRules, turnRules, callRules, permissionRules, controlRules, inspectRules, forkRules} {
+	for _, group := range []rules{sessionRules, inputRules, turnRules, callRules, permissionRules, controlRules, inspectRules, repairRules, forkRules} {
 		for _, r := range group {
 			if m[r.Type] != nil {
 				panic("commands: two rules for " + r.Type)

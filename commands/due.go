@@ -23,16 +23,18 @@ func Due(s *projections.Session) *projections.Input {
 	return nil
 }
 
-// claim is the one thing that an opened session starts by itself here: the last message that was saved while the effect of a Goal's
-// call was unknown and that was never applied is discussed, once (specification: reopening under an uncertainty gate).
+// claim is what an opened session starts by itself here. One is what an offline repair queued, which the user ordered by name. The
+// other is the user's last message, where it was saved while the effect of a Goal's call was unknown and never applied: it is
+// discussed, once (specification: reopening under an uncertainty gate). One before it is not: the conversation went on.
 func claim(s *projections.Session) *projections.Input {
-	if !Discussable(&s.Execution) {
-		return nil
-	}
-	for i := len(s.Inputs.Open) - 1; i >= 0; i-- {
-		if in := s.Inputs.Open[i]; in.Turn == "" && in.Control == nil && in.Gate == nil && in.Trigger == event.TriggerUser {
+	for _, in := range s.Inputs.Open {
+		if in.Turn == "" && in.Control != nil && in.Control.Kind == event.ControlRecover {
 			return in
 		}
 	}
-	return nil
+	in := s.Inputs.Get(s.Inputs.Latest)
+	if in == nil || in.Turn != "" || !Discussable(&s.Execution) || in.Gate != nil && in.Gate.Reason != GateUncertain {
+		return nil
+	}
+	return in
 }

@@ -54,8 +54,8 @@ func admitInput(v *projections.View, c *AdmitInput, at Stamp) Decision {
 		out = append(out, &event.Titled{Title: c.Title})
 	}
 	if gate, held := ExecutionGate(&s.Execution); held && c.Control == nil && !Discussable(&s.Execution) {
-		if in.Delivery != event.DeliverQueue { // one that is queued keeps its place outside of the history
-			out = append(out, &event.InputDeliveryBatch{Cycle: gate.Cycle, Inputs: []string{in.ID}})
+		if ids := consumable(s); in.Delivery != event.DeliverQueue { // one that is queued keeps its place outside of the history
+			out = append(out, &event.InputDeliveryBatch{Cycle: gate.Cycle, Inputs: append(ids, in.ID)})
 		}
 		out = append(out, &event.InputGated{Input: in.ID, Gate: gate})
 	}
@@ -146,8 +146,23 @@ func settleInputs(s *projections.Session, t *projections.Turn, state, stop strin
 	return out
 }
 
-// gateWaiting says the gate that an execution is about to have beside every message that waits.
+// consumable are the messages that wait outside of the history and enter it when the session is held, in the order of their
+// admission: what comes later must not stand before them. What is queued explicitly keeps its place.
+func consumable(s *projections.Session) (ids []string) {
+	for _, in := range s.Inputs.Open {
+		if in.Control == nil && in.Delivery != event.DeliverQueue && in.State.Is("admitted") {
+			ids = append(ids, in.ID)
+		}
+	}
+	return ids
+}
+
+// gateWaiting takes the messages that wait into the history, and says beside each of them the gate that an execution is about to
+// have.
 func gateWaiting(s *projections.Session, gate event.ExecutionGate) (out []event.Payload) {
+	if ids := consumable(s); len(ids) > 0 {
+		out = append(out, &event.InputDeliveryBatch{Cycle: gate.Cycle, Inputs: ids})
+	}
 	for _, in := range s.Inputs.Open {
 		if in.Turn == "" && in.Control == nil {
 			out = append(out, &event.InputGated{Input: in.ID, Gate: gate})

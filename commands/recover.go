@@ -75,9 +75,14 @@ func callStep(c *projections.Call) string { return "call:" + c.Tool + ":" + c.Ar
 func recoverQueue(v *projections.View, at Stamp) Decision {
 	s := v.Root
 	var out []event.Payload
-	n := len(s.Inputs.Open)
-	if n > 0 && s.Inputs.Open[n-1].Sequence >= s.Notices.Interrupted {
-		out = append(out, interruptedNotice(at, "", "", uint64(n)))
+	n, last := uint64(0), uint64(0)
+	for _, in := range s.Inputs.Open {
+		if s.Execution.Gate == nil || in.Gate == nil && in.Trigger != event.TriggerRecovery { // who met a gate was told so
+			n, last = n+1, in.Sequence
+		}
+	}
+	if n > 0 && last >= s.Notices.Interrupted {
+		out = append(out, interruptedNotice(at, "", "", n))
 	}
 	if in := s.Inputs.Waiting(); in != nil && s.Execution.Left != "" && s.Execution.Gate == nil {
 		out = append(out, died(s, s.Execution.Left, "request:"+in.ID, out, at)...)

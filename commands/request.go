@@ -123,24 +123,45 @@ func beginTurn(v *projections.View, in *projections.Input, along []*projections.
 	return Decision{Events: append(out, applied(all, turn, request)...)}
 }
 
-// ResumeText is what the model is told of a resume.
-const ResumeText = "The user asks you to go on with the work that was paused or interrupted."
+// ControlText is what the model is told of a native command that starts work: of a repair nothing, since the input that it frees
+// stands in the history already.
+func ControlText(k event.ControlKind) string {
+	if k == event.ControlResume {
+		return "The user asks you to go on with the work that was paused or interrupted."
+	}
+	return ""
+}
 
-// resume carries out /resume: all of its checks, and only then a new cycle that binds the inputs that were held. A refused one is
-// over at once; the gate stays as it is.
+// resume carries out /resume, or what a repair has queued: all of its checks, and only then a new cycle that binds the inputs that
+// were held. A refused one is over at once; the gate stays as it is.
 func resume(v *projections.View, in *projections.Input, c *StartRequest, at Stamp) Decision {
 	s := v.Root
-	if in.Control.Kind != event.ControlResume {
+	switch in.Control.Kind {
+	case event.ControlResume:
+		if gate, why := mayResume(s, c.Keyless); why != nil {
+			return refuseAttempt("resume", in, gate, why)
+		}
+	case event.ControlRecover:
+		if why := mayRecover(s, in.Control); why != nil {
+			var gate *event.ExecutionGate
+			if g, held := ExecutionGate(&s.Execution); held {
+				gate = &g
+			}
+			return refuseAttempt("repair", in, gate, why)
+		}
+		if !slices.Contains(c.Inputs, in.Control.Input) {
+			return refuse(CodeInputsChanged, "the request was made without input %s", in.Control.Input)
+		}
+	default:
 		return refuse(CodeImpossible, "input %s starts no work", in.ID)
 	}
-	if gate, why := mayResume(s, c.Keyless); why != nil {
-		return refuseResume(in, gate, why)
-	}
-	along, refused := takenAlong(s.Resumable(), c.Inputs)
+	along, refused := takenAlong(s.Freed(in.Control), c.Inputs)
 	if refused != nil {
 		return Decision{Refusal: refused}
 	}
-	before := []event.Payload{&event.ControlRequested{ID: at.ID("ctl", 0), Kind: string(in.Control.Kind), Source: "user", Input: in.ID, Text: event.NewText(ResumeText)}}
+	before := []event.Payload{&event.ControlRequested{
+		ID: at.ID("ctl", 0), Kind: string(in.Control.Kind), Source: "user", Input: in.ID, Text: event.OptionalText(ControlText(in.Control.Kind)),
+	}}
 	if s.Execution.Gate != nil {
 		before = append(before, &event.ExecutionChanged{Trigger: string(lifecycle.ExecutionResume), Phase: "running"})
 	}
@@ -161,7 +182,7 @@ func mayResume(s *projections.Session, keyless bool) (*event.ExecutionGate, *Ref
 	}
 	open := s.Calls.Obligations(cycle)
 	switch {
-	case held && gate.Reason == GateUncertain && len(s.Calls.Uncertain) == 0:
+	case held && gate.Reason == GateUncertain && !s.Calls.Recorded(cycle):
 		return &gate, refuse(CodeUncertain, "the effect of an interrupted call is unknown, and no record names the call (%s)", LegacyUncertainty).Refusal
 	case len(open) > 0:
 		if !held {
@@ -194,9 +215,9 @@ func callIDs(open []*projections.Uncertainty) string {
 	return text
 }
 
-// refuseResume ends the control with the reason. Where a gate is why, it stands beside the receipt.
-func refuseResume(in *projections.Input, gate *event.ExecutionGate, why *Refusal) Decision {
-	out := []event.Payload{&event.AttemptRefused{Attempt: "resume", Input: in.ID, Code: why.Code, Text: event.NewText(why.Reason)}}
+// refuseAttempt ends the control with the reason. Where a gate is why, it stands beside the receipt.
+func refuseAttempt(attempt string, in *projections.Input, gate *event.ExecutionGate, why *Refusal) Decision {
+	out := []event.Payload{&event.AttemptRefused{Attempt: attempt, Input: in.ID, Code: why.Code, Text: event.NewText(why.Reason)}}
 	if gate != nil {
 		out = append(out, &event.InputGated{Input: in.ID, Gate: *gate})
 	}

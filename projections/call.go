@@ -64,6 +64,26 @@ func (c *Calls) Obligations(cycle string) (out []*Uncertainty) {
 	return out
 }
 
+// Recorded says that some call of the cycle ended with an unknown effect, whatever the user found out since.
+func (c *Calls) Recorded(cycle string) bool {
+	for i := range c.Uncertain {
+		if c.Uncertain[i].Cycle == cycle {
+			return true
+		}
+	}
+	return false
+}
+
+// Unknown are the uncertain calls of all cycles that nobody has cleared up.
+func (c *Calls) Unknown() (out []*Uncertainty) {
+	for i := range c.Uncertain {
+		if u := &c.Uncertain[i]; u.Open() {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
 // Get finds an open call.
 func (c *Calls) Get(id string) *Call {
 	for _, x := range c.Open {

@@ -43,8 +43,11 @@ type Gate struct {
 	Waiting  string `json:"waiting,omitempty"`
 	Cycle    string `json:"cycle,omitempty"`
 	Revision uint64 `json:"revision"`
-	Raised   uint64 `json:"raised"`         // commit
-	Goal     string `json:"goal,omitempty"` // that owns it
+	Raised   uint64 `json:"raised"`          // commit
+	Goal     string `json:"goal,omitempty"`  // that owns it
+	Cause    string `json:"cause,omitempty"` // the turn whose end raised it, where one is named
+	// Over is how the last turn before the gate had ended: with Cause it is all the evidence of a block.
+	Over TurnOver `json:"-"`
 }
 
 // Control is an accepted control.
@@ -122,7 +125,10 @@ var controlFolds = folds{
 		}
 		switch lifecycle.Trigger(e.Trigger) {
 		case lifecycle.ExecutionPause, lifecycle.ExecutionWaitHuman, lifecycle.ExecutionWaitExternal:
-			x.Gate = &Gate{e.Reason, e.Waiting, x.Cycle, x.Revision, m.Commit, e.Goal}
+			x.Gate = &Gate{
+				Reason: e.Reason, Waiting: e.Waiting, Cycle: x.Cycle, Revision: x.Revision, Raised: m.Commit, Goal: e.Goal,
+				Cause: e.Cause, Over: s.Turns.Over,
+			}
 		case lifecycle.ExecutionBegin:
 			x.Gate = nil
 			x.Identity = Identity{v.Policy.Agent, v.Policy.Model.Provider, v.Policy.Model.Name}

@@ -30,6 +30,7 @@ type Input struct {
 type Inputs struct {
 	Open     []*Input  `json:"open"`
 	Finished uint64    `json:"finished"`
+	Latest   string    `json:"-"` // the user's last message, whatever became of it
 	Places   []Settled `json:"-"`
 	All      []*Input  `json:"all,omitempty"`
 	keep     bool
@@ -37,6 +38,9 @@ type Inputs struct {
 
 // Settled is the place of a finished entity: the commit that began it, and the one that ended it.
 type Settled struct{ First, Last uint64 }
+
+// Kept says that All holds the finished ones, too.
+func (in *Inputs) Kept() bool { return in.keep }
 
 // Get finds an open input.
 func (in *Inputs) Get(id string) *Input {
@@ -85,9 +89,13 @@ func (s *Session) Deliverable() (out []*Input) {
 
 // Resumable are the inputs that a resumed execution takes into its first request: all that wait, but for native commands and
 // what is queued explicitly.
-func (s *Session) Resumable() (out []*Input) {
+func (s *Session) Resumable() []*Input { return s.Freed(&event.Control{Kind: event.ControlResume}) }
+
+// Freed are the inputs that the first request of a native command takes: those that are resumable and, of a repair, the one that it
+// is about, however that was to be delivered.
+func (s *Session) Freed(c *event.Control) (out []*Input) {
 	for _, x := range s.Inputs.Open {
-		if x.Turn == "" && x.Control == nil && x.Delivery != event.DeliverQueue {
+		if x.Turn == "" && x.Control == nil && (x.Delivery != event.DeliverQueue || c.Kind == event.ControlRecover && x.ID == c.Input) {
 			out = append(out, x)
 		}
 	}
@@ -125,7 +133,12 @@ var inputFolds = folds{
 		if s.Inputs.keep {
 			s.Inputs.All = append(s.Inputs.All, x)
 		}
-		s.Execution.Woken = true
+		if x.Trigger != event.TriggerRecovery { // a repair only queues: the next opening starts it
+			s.Execution.Woken = true
+		}
+		if x.Trigger == event.TriggerUser && x.Control == nil {
+			s.Inputs.Latest = x.ID
+		}
 		s.Updated = m.At
 		return nil
 	}),

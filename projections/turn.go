@@ -77,9 +77,20 @@ type Turns struct {
 	Last     string    `json:"last,omitempty"`
 	Finished []Settled `json:"-"`
 	Ended    string    `json:"ended,omitempty"` // state of the last one that is over
+	Over     TurnOver  `json:"-"`               // how that one ended
 	Boundary uint64    `json:"-"`               // sequence of the last end of a turn or beginning of a run
 	All      []*Turn   `json:"all,omitempty"`
 	keep     bool
+}
+
+// TurnOver is how a turn ended. The zero value stands for none.
+type TurnOver struct {
+	ID       string
+	Cycle    string
+	State    string // completed, cancelled, failed
+	Code     string // of the failure
+	Status   uint64 // of the failure
+	Sequence uint64 // of its end
 }
 
 func (t *Turns) active(id string) (*Turn, error) {
@@ -106,6 +117,9 @@ var turnFolds = folds{
 			Started: m.Commit, StartedAt: m.At, Run: v.Run.ID, Discussion: e.Discussion, Retry: v.Policy.Retry, Since: m.Sequence,
 		}
 		s.Turns.Active, s.Turns.Last = t, e.ID
+		if e.Trigger == event.TriggerRecovery {
+			s.Execution.Woken = true
+		}
 		s.Turns.Count++
 		if s.Turns.keep {
 			s.Turns.All = append(s.Turns.All, t)
@@ -126,6 +140,7 @@ var turnFolds = folds{
 		}
 		t.Stop, t.Fault, t.EndedAt = e.Stop, e.Fault, m.At
 		s.Turns.Active, s.Turns.Ended, s.Turns.Boundary = nil, e.State, m.Sequence
+		s.Turns.Over = TurnOver{t.ID, t.Cycle, e.State, e.Fault.Code, e.Fault.Status, m.Sequence}
 		if e.Fault.Code != FaultInterrupted {
 			s.Execution.Deaths = Deaths{}
 		}

@@ -84,7 +84,7 @@ func (s *Session) outcomes() string {
 			b.WriteString("\n")
 		}
 		b.WriteString("\nLook at what each would have changed, then send `/inspect-outcome CALL VERDICT SENTENCE`: VERDICT is happened, did_not_happen or unknown. zuno looks at nothing remote itself.")
-	case held && gate.Reason == commands.GateUncertain && len(root.Calls.Uncertain) == 0:
+	case held && gate.Reason == commands.GateUncertain && !root.Calls.Recorded(cycle):
 		b.WriteString("The session is held because an effect is unknown, and no record names the call (" + commands.LegacyUncertainty + "). It stays held: look at the whole of the session, and go on in a new one.")
 	default:
 		b.WriteString("No call of the present work has an unknown effect.")

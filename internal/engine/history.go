@@ -56,7 +56,7 @@ func (s *Session) modelRequest(st Step) (req *model.Request, along []string, err
 	switch in := v.Root.Inputs.Get(st.Input); {
 	case in == nil:
 	case in.Control != nil:
-		h.Apply(&event.ControlRequested{Kind: string(in.Control.Kind), Text: event.NewText(commands.ResumeText)})
+		h.Apply(&event.ControlRequested{Kind: string(in.Control.Kind), Text: event.OptionalText(commands.ControlText(in.Control.Kind))})
 	default:
 		h.Apply(&event.TurnStarted{Discussion: commands.Discussable(&v.Root.Execution)})
 		deliver(h, in)

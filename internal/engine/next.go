@@ -116,7 +116,7 @@ func Along(v *projections.View, st Step) []*projections.Input {
 		return s.Deliverable()
 	}
 	if in := s.Inputs.Get(st.Input); in != nil && in.Control != nil {
-		return s.Resumable()
+		return s.Freed(in.Control)
 	}
 	return nil
 }

@@ -1089,6 +1089,9 @@ func (x *ExecutionChanged) EncodeMsg(e *Encoder) {
 	if x.Goal != "" {
 		n++
 	}
+	if x.Cause != "" {
+		n++
+	}
 	e.Map(n)
 	if x.Trigger != "" {
 		e.String("trigger")
@@ -1114,6 +1117,10 @@ func (x *ExecutionChanged) EncodeMsg(e *Encoder) {
 		e.String("goal")
 		e.String(x.Goal)
 	}
+	if x.Cause != "" {
+		e.String("cause")
+		e.String(x.Cause)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1132,6 +1139,8 @@ func (x *ExecutionChanged) DecodeMsg(r *Reader) {
 			x.Waiting = r.String()
 		case "goal":
 			x.Goal = r.String()
+		case "cause":
+			x.Cause = r.String()
 		default:
 			r.Skip()
 		}
@@ -1146,7 +1155,8 @@ func (x *ExecutionChanged) IsZero() bool {
 		x.Cycle == "" &&
 		x.Reason == "" &&
 		x.Waiting == "" &&
-		x.Goal == ""
+		x.Goal == "" &&
+		x.Cause == ""
 }
 
 // EncodeMsg writes x.
@@ -1921,6 +1931,9 @@ func (x *Control) EncodeMsg(e *Encoder) {
 	if x.Revision != 0 {
 		n++
 	}
+	if x.Actor != "" {
+		n++
+	}
 	e.Map(n)
 	if x.Kind != "" {
 		e.String("kind")
@@ -1946,6 +1959,10 @@ func (x *Control) EncodeMsg(e *Encoder) {
 		e.String("revision")
 		e.Uint(x.Revision)
 	}
+	if x.Actor != "" {
+		e.String("actor")
+		e.String(x.Actor)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -1964,6 +1981,8 @@ func (x *Control) DecodeMsg(r *Reader) {
 			x.Input = r.String()
 		case "revision":
 			x.Revision = r.Uint()
+		case "actor":
+			x.Actor = r.String()
 		default:
 			r.Skip()
 		}
@@ -1978,7 +1997,8 @@ func (x *Control) IsZero() bool {
 		x.Finding == "" &&
 		x.Note.IsZero() &&
 		x.Input == "" &&
-		x.Revision == 0
+		x.Revision == 0 &&
+		x.Actor == ""
 }
 
 // EncodeMsg writes x.
@@ -2434,6 +2454,47 @@ func (x *ExecutionGate) IsZero() bool {
 		x.Cycle == "" &&
 		x.Request == "" &&
 		x.Source == ""
+}
+
+// EncodeMsg writes x.
+func (x *LegacyPause) EncodeMsg(e *Encoder) {
+	n := 0
+	if x.Reason != "" {
+		n++
+	}
+	if x.Goal != "" {
+		n++
+	}
+	e.Map(n)
+	if x.Reason != "" {
+		e.String("reason")
+		e.String(x.Reason)
+	}
+	if x.Goal != "" {
+		e.String("goal")
+		e.String(x.Goal)
+	}
+}
+
+// DecodeMsg reads x, which must be zero.
+func (x *LegacyPause) DecodeMsg(r *Reader) {
+	for n := r.Map(); n > 0 && r.Err() == nil; n-- {
+		switch string(r.Bytes()) {
+		case "reason":
+			x.Reason = r.String()
+		case "goal":
+			x.Goal = r.String()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// IsZero says that x has no field set.
+func (x *LegacyPause) IsZero() bool {
+	return true &&
+		x.Reason == "" &&
+		x.Goal == ""
 }
 
 // EncodeMsg writes x.

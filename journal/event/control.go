@@ -42,6 +42,7 @@ type ExecutionChanged struct {
 	Reason  string `msgpack:"reason" json:"reason,omitempty"`   // why it is paused
 	Waiting string `msgpack:"waiting" json:"waiting,omitempty"` // the human request or the external source awaited
 	Goal    string `msgpack:"goal" json:"goal,omitempty"`       // that owns the gate
+	Cause   string `msgpack:"cause" json:"cause,omitempty"`     // the turn whose end raised the gate; empty where none is named
 }
 
 // ControlAnswered is what a native command says to the user. The model never sees it.

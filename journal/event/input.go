@@ -27,6 +27,7 @@ const (
 	TriggerUser        Trigger = "user"
 	TriggerUserControl Trigger = "user_control" // a native command of the user
 	TriggerRecovery    Trigger = "recovery"     // a control that a repair queued
+	TriggerLegacy      Trigger = "legacy"       // recorded before anybody told who sent it
 )
 
 // InputAdmitted: the input is saved. From here on it is never lost.
@@ -73,6 +74,7 @@ type Control struct {
 	// that was proved.
 	Input    string `msgpack:"input" json:"input,omitempty"`
 	Revision uint64 `msgpack:"revision" json:"revision,omitempty"`
+	Actor    string `msgpack:"actor" json:"actor,omitempty"` // of a repair: who ordered it
 }
 
 // BlockType is the type of a content block, as in ACP.
