@@ -58,6 +58,14 @@ var Gates = []GateKind{
 	{GateExecutionUnavailable, RecoverInspectSession, RecoverInspectSession, "Three processes ended at the same step.", "/resume, once it is clear why they ended (`zuno explain gate`)."},
 }
 
+// GateOf is the line of a reason; that of [GateBlocked] for one that this build does not know, which holds the session all the same.
+func GateOf(reason string) *GateKind {
+	if k := gatesByReason[reason]; k != nil {
+		return k
+	}
+	return gatesByReason[GateBlocked]
+}
+
 var gatesByReason = func() map[string]*GateKind {
 	m := map[string]*GateKind{}
 	for i := range Gates {

@@ -75,6 +75,8 @@ func TestMain(m *testing.M) {
 //	provider NAME asked N            it was asked N times
 //	provider NAME request N          stdout has the Nth request: its line, its headers, its body
 //	config FILE                      the global configuration, with ${VARIABLES} filled in; so are the files of servers
+//	forge FILE                       append the file's events to the closed journal of $SESSION: a wire name and JSON a line
+//	facts                            $INPUT1 …, $INPUT, $CONTROL, $TURN, $CYCLE, $REVISION and $COMMITS as its journal says
 //	page NAME                        play the configurations and commands of a page in docs
 //
 // A step that fails prints the error's code, message and data on stderr; `!` before it expects that.
@@ -84,7 +86,7 @@ func TestScripts(t *testing.T) {
 		Setup: setupScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"acp": cmdACP, "raw": cmdRaw, "waitfile": cmdWaitFile, "gone": cmdGone, "lastline": cmdLastLine,
-			"provider": cmdProvider, "config": cmdConfig, "page": cmdPage,
+			"provider": cmdProvider, "config": cmdConfig, "page": cmdPage, "forge": cmdForge, "facts": cmdFacts,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -14,9 +14,10 @@ import (
 )
 
 type sessionCmd struct {
-	List sessionListCmd `cmd:"" help:"List sessions, the last updated first."`
-	Show sessionShowCmd `cmd:"" help:"Show what is true of a session now: its views."`
-	Fork sessionForkCmd `cmd:"" help:"Make a new session that goes on from a commit of another one."`
+	List   sessionListCmd   `cmd:"" help:"List sessions, the last updated first."`
+	Show   sessionShowCmd   `cmd:"" help:"Show what is true of a session now: its views."`
+	Fork   sessionForkCmd   `cmd:"" help:"Make a new session that goes on from a commit of another one."`
+	Repair sessionRepairCmd `cmd:"" help:"Look whether a false block holds an input and, with --apply, free it."`
 }
 
 type sessionListCmd struct {

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"zuno/journal"
+	"zuno/commands"
 	"zuno/journal/event"
 	"zuno/projections"
+	"zuno/projections/lifecycle"
 )
 
 // gate explains what holds the session, or that nothing does.
@@ -21,6 +21,8 @@ func (e *explainer) gate() error {
 		return e.noGate()
 	}
 	g := x.Gate
+	now, _ := commands.ExecutionGate(x)
+	kind := commands.GateOf(now.Reason)
 	e.out.ID = strconv.FormatUint(g.Revision, 10)
 	e.out.Title = fmt.Sprintf("the session is %s: %s", x.State.String(), gateWords(g))
 	l, err := e.link(g.Raised)
@@ -28,23 +30,38 @@ func (e *explainer) gate() error {
 		return err
 	}
 	if err := e.events(g.Raised, g.Raised, func(projections.Place) {}, func(h happening) {
-		if c, ok := h.payload.(*event.ExecutionChanged); ok {
-			e.step(h, "raised", "%s: %s", short(c.Trigger, 40), gateWords(g))
+		if c, ok := h.payload.(*event.ExecutionChanged); ok && opensGate(c.Trigger) {
+			text := fmt.Sprintf("%s: %s, revision %d", short(c.Trigger, 40), gateWords(g), g.Revision)
+			if g.Cycle != "" {
+				text += ", " + short(g.Cycle, 80)
+			}
+			e.step(h, "raised", "%s", text)
 		}
 	}); err != nil {
 		return err
 	}
 	e.out.Steps = append(e.out.Steps, Step{Commit: l.number, At: l.at, Cause: l.cause, What: "command", Text: fmt.Sprintf("%s by %s (%s)", short(l.command, 80), short(l.who, 40), short(l.id, 120))})
-	if err := e.known(g.Raised); err != nil {
+	if err := errors.Join(e.known(g), e.deaths(now.Reason, g.Raised), e.refused(g.Raised)); err != nil {
 		return err
 	}
-	if err := e.refused(g.Raised); err != nil {
-		return err
+	if kind.Reason != g.Reason && x.State.Is("paused") {
+		e.note("This build does not know the reason %s, so it holds the session like one that is %s.", quoted(g.Reason), kind.Reason)
 	}
-	e.note("%s", clears(x.State.String(), g))
+	e.note("%s", kind.Meaning)
+	e.note("What clears it: %s", clears(g, kind))
+	e.note("Recovery: %s.%s", now.Recovery, goalNote(g))
 	e.queued()
+	slices.SortStableFunc(e.out.Steps, func(a, b Step) int { return cmp.Compare(a.Commit, b.Commit) })
 	e.because(g.Raised, 0)
 	return nil
+}
+
+func opensGate(trigger string) bool {
+	switch lifecycle.Trigger(trigger) {
+	case lifecycle.ExecutionPause, lifecycle.ExecutionWaitHuman, lifecycle.ExecutionWaitExternal:
+		return true
+	}
+	return false
 }
 
 func gateWords(g *projections.Gate) string {
@@ -55,68 +72,108 @@ func gateWords(g *projections.Gate) string {
 	if g.Waiting != "" {
 		s += ", waiting for " + short(g.Waiting, 80)
 	}
+	if g.Goal != "" {
+		s += ", owned by Goal " + short(g.Goal, 80)
+	}
 	return s
 }
 
-// clears says what ends a gate. Only a resume leads out of a wait or a pause.
-func clears(state string, g *projections.Gate) string {
-	switch state {
-	case "waiting_human":
-		return "It is cleared by the user's answer to " + short(cmp.Or(g.Waiting, "what was asked"), 80) + "."
-	case "waiting_external":
-		return "It is cleared when " + short(cmp.Or(g.Waiting, "what it waits for"), 80) + " arrives."
+// clears is the table's word for what ends a gate, with what this one waits for.
+func clears(g *projections.Gate, kind *commands.GateKind) string {
+	if g.Waiting != "" {
+		return strings.TrimSuffix(kind.Clears, ".") + ": " + short(g.Waiting, 80) + "."
 	}
-	return "It is cleared by resuming the session; until then inputs are kept in order and nothing starts."
+	return kind.Clears
+}
+
+func goalNote(g *projections.Gate) string {
+	if g.Goal == "" {
+		return ""
+	}
+	return " The Goal's own control resumes it; /resume does not."
 }
 
 // known tells what the view said when the gate was raised.
-func (e *explainer) known(raised uint64) error {
-	for _, u := range e.view.Root.Calls.Uncertain {
-		if u.Settled <= raised {
-			l, err := e.link(u.Settled)
-			if err != nil {
-				return err
-			}
-			e.out.Steps = append(e.out.Steps, Step{Commit: u.Settled, At: l.at, Cause: l.cause, What: "known", Text: fmt.Sprintf("the effect of call %s (%s) is unknown", short(u.Call, 80), short(u.Tool, 40))})
+func (e *explainer) known(g *projections.Gate) error {
+	root := e.view.Root
+	n := 0
+	for _, u := range root.Calls.Uncertain {
+		if u.Settled > g.Raised || u.Cycle != g.Cycle {
+			continue
 		}
+		n++
+		l, err := e.link(u.Settled)
+		if err != nil {
+			return err
+		}
+		text := fmt.Sprintf("the effect of call %s (%s) is unknown", short(u.Call, 80), short(u.Tool, 40))
+		if u.Finding != "" {
+			text += fmt.Sprintf("; since then the user found: %s", short(string(u.Finding), 40))
+		}
+		e.out.Steps = append(e.out.Steps, Step{Commit: u.Settled, At: l.at, Cause: l.cause, What: "known", Text: text})
+	}
+	if g.Reason == commands.GateUncertain && n == 0 {
+		e.note("No record names the call whose effect is unknown (%s).", commands.LegacyUncertainty)
+	}
+	for _, t := range root.Turns.All {
+		if t.ID != g.Over.ID || t.EndedAt == 0 {
+			continue
+		}
+		text := "the last turn before it, " + short(t.ID, 80) + ", " + ended(t.State.String(), t.Stop, t.Fault)
+		switch g.Cause {
+		case t.ID:
+			text += "; the gate names it as its cause"
+		case "":
+			text += "; the gate names no cause"
+		default:
+			text += "; the gate names another cause, " + short(g.Cause, 80)
+		}
+		at := uint64(0)
+		for _, f := range root.Turns.Finished {
+			if f.First == t.Started {
+				at = f.Last
+			}
+		}
+		e.out.Steps = append(e.out.Steps, Step{Commit: at, At: t.EndedAt, What: "known", Text: text})
 	}
 	return nil
 }
 
-// refusedPrefix begins the types of events that record an attempt to clear a gate that was refused.
-const refusedPrefix = "session.attempt.refused."
-
-func (e *explainer) refused(since uint64) error {
-	var commits []uint64
-	err := e.file.Scan(since, func(c *journal.Raw) error {
-		for i := range c.Events {
-			if strings.HasPrefix(string(c.Events[i].Type), refusedPrefix) {
-				commits = append(commits, c.Number)
-			}
-		}
+// deaths tells of the runs that ended at the step for which the session is held.
+func (e *explainer) deaths(reason string, raised uint64) error {
+	if reason != commands.GateExecutionUnavailable {
 		return nil
-	})
-	for _, n := range slices.Compact(commits) {
-		err = errors.Join(err, e.refusedBy(n))
 	}
+	var steps []Step
+	last := ""
+	err := e.events(1, raised, func(projections.Place) {}, func(h happening) {
+		d, ok := h.payload.(*event.RunDied)
+		if !ok {
+			return
+		}
+		if d.Step != last {
+			steps, last = nil, d.Step
+		}
+		steps = append(steps, Step{Commit: h.place.Commit, At: h.at, Cause: h.cause, What: "died", Text: fmt.Sprintf("run %s ended at step %s", short(d.Run, 40), short(d.Step, 120))})
+	})
+	e.out.Steps = append(e.out.Steps, steps...)
 	return err
 }
 
-func (e *explainer) refusedBy(commit uint64) error {
-	err := linesFrom(e.file, commit, func(line *node) error {
-		inline(line)
-		at, _ := time.Parse(time.RFC3339, line.get("at").text())
-		for _, x := range line.get("events").children() {
-			if strings.HasPrefix(x.get("type").text(), refusedPrefix) {
-				e.out.Steps = append(e.out.Steps, Step{
-					Commit: commit, At: at.UnixMilli(), Cause: line.get("cause").uint(), What: "refused", Text: short(facts(x.get("payload")), 2*saidText),
-				})
-			}
+// refused lists the attempts to go on that were refused since a commit, and why.
+func (e *explainer) refused(since uint64) error {
+	var places []happening
+	err := e.events(since, e.view.Number, func(projections.Place) {}, func(h happening) {
+		if _, ok := h.payload.(*event.AttemptRefused); ok {
+			places = append(places, h)
 		}
-		return errFound
 	})
-	if errors.Is(err, errFound) {
-		return nil
+	for _, h := range places {
+		a, readErr := whole[*event.AttemptRefused](e.history, h.place)
+		if readErr != nil {
+			return errors.Join(err, readErr)
+		}
+		e.step(h, "refused", "%s, input %s (%s): %s", short(a.Attempt, 40), short(a.Input, 80), short(a.Code, 40), words(a.Text, 2*saidText))
 	}
 	return err
 }
@@ -150,6 +207,11 @@ func (e *explainer) noGate() error {
 		} else {
 			e.running(s)
 			last = e.newest(s)
+		}
+	}
+	if before > 0 {
+		if err := e.refused(before); err != nil {
+			return err
 		}
 	}
 	for _, u := range root.Calls.Uncertain {

@@ -31,9 +31,9 @@ func TestExplainGate(t *testing.T) {
 		reason, waiting string
 		want            []string
 	}{
-		{lifecycle.ExecutionPause, "no_progress", "", []string{"the session is paused: no_progress\n", "raised   pause: no_progress", "command  test by test (test:1)", "cleared by resuming"}},
-		{lifecycle.ExecutionWaitHuman, "question", "ask_1", []string{"is waiting_human: question, waiting for ask_1", "cleared by the user's answer to ask_1"}},
-		{lifecycle.ExecutionWaitExternal, "job", "job_1", []string{"is waiting_external: job, waiting for job_1", "cleared when job_1 arrives"}},
+		{lifecycle.ExecutionPause, "no_progress", "", []string{"the session is paused: no_progress\n", "raised   pause: no_progress", "command  test by test (test:1)", "What clears it: /resume."}},
+		{lifecycle.ExecutionWaitHuman, "question", "ask_1", []string{"is waiting_human: question, waiting for ask_1", "What clears it: The answer to that very question: ask_1."}},
+		{lifecycle.ExecutionWaitExternal, "job", "job_1", []string{"is waiting_external: job, waiting for job_1", "What clears it: The completion of that very source: job_1."}},
 	} {
 		p, id := gated(t, c.trigger, c.reason, c.waiting)
 		out := p.ok("explain", "gate", id)

@@ -177,7 +177,7 @@ func (e *explainer) waits(in *projections.Input) string {
 	}
 	switch {
 	case root.Execution.Gate != nil:
-		return "waits: a gate holds the session (`zuno explain gate`)." + queue
+		return "waits: a gate holds the session, " + gateWords(root.Execution.Gate) + " (`zuno explain gate`)." + queue
 	case root.Turns.Active != nil:
 		return fmt.Sprintf("waits for the end of turn %s.%s", root.Turns.Active.ID, queue)
 	case !root.Execution.Woken:
