@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"zuno/internal/forge"
+	"zuno/internal/live"
 	"zuno/journal"
 	"zuno/projections"
 )
@@ -30,7 +31,7 @@ func cmdFacts(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: facts")
 	}
 	f := projections.NewFolder(projections.Options{Keep: true})
-	file, err := journal.OpenRead(sessionFolder(ts), f.Commit)
+	file, _, err := live.Open(journal.Inspection{Path: sessionFolder(ts), Fold: f.Commit})
 	ts.Check(err)
 	ts.Check(file.Close())
 	s := f.View.Root
