@@ -106,7 +106,7 @@ var steps map[string]step
 
 func init() {
 	steps = map[string]step{
-		"start": stepStart, "restart": stepRestart, "kill": stepKill, "end": stepEnd,
+		"start": stepStart, "restart": stepRestart, "kill": stepKill, "dead": stepDead, "end": stepEnd,
 		"new": stepNew, "load": stepLoad, "close": stepClose, "list": stepList,
 		"prompt": stepPrompt, "send": stepSend, "answer": stepAnswer, "cancel": stepCancel, "permission": stepPermission, "decide": stepDecide,
 		"wait": stepWait, "asked": stepAsked, "shows": stepShows, "draw": stepDraw,
@@ -206,6 +206,17 @@ func stepRestart(ctx context.Context, ts *testscript.TestScript, p *player, args
 func stepKill(_ context.Context, _ *testscript.TestScript, p *player, _ []string) error {
 	p.tap.killed = true
 	err := p.agent.Kill()
+	p.agent, p.last, p.turns = nil, p.agent, nil
+	return err
+}
+
+// stepDead waits for the end of an agent that something else killed.
+func stepDead(ctx context.Context, _ *testscript.TestScript, p *player, _ []string) error {
+	p.tap.killed = true
+	status, err := p.agent.Wait(ctx)
+	if err == nil && status != -1 {
+		err = fmt.Errorf("it ended by itself, with %d", status)
+	}
 	p.agent, p.last, p.turns = nil, p.agent, nil
 	return err
 }

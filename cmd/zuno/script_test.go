@@ -52,6 +52,7 @@ func TestMain(m *testing.M) {
 //	acp start [terminal] [FLAG…]     start the agent with flags; other steps start it without. From terminal on the editor
 //	                                 asks for display-only terminals
 //	acp kill                         SIGKILL
+//	acp dead                         until the agent has died of something else
 //	acp end                          end of input; stdout has the exit status
 //	acp restart                      the agent anew, after kill or end
 //	acp log REGEXP                   what the agent that has ended wrote to its standard error
