@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var updatePage = flag.Bool("update", false, "write what the script prints into docs/debugging.md")
+var updatePage = flag.Bool("update", false, "write anew what commands print: docs/debugging.md, testdata/gates")
 
 // block is a command of the page and what it prints there.
 type block struct{ command, output string }

@@ -50,6 +50,11 @@ func (e *explainer) gate() error {
 	e.note("%s", kind.Meaning)
 	e.note("What clears it: %s", clears(g, kind))
 	e.note("Recovery: %s.%s", now.Recovery, goalNote(g))
+	for _, in := range e.view.Root.Inputs.Open {
+		if proof, why := commands.ProveRepair(e.view.Root, in.ID); why == nil {
+			e.note("The block is false for input %s (%s): `zuno session repair %s --input %s` shows the proof.", in.ID, proof.Ground, e.view.ID, in.ID)
+		}
+	}
 	e.queued()
 	slices.SortStableFunc(e.out.Steps, func(a, b Step) int { return cmp.Compare(a.Commit, b.Commit) })
 	e.because(g.Raised, 0)
@@ -66,11 +71,14 @@ func opensGate(trigger string) bool {
 
 func gateWords(g *projections.Gate) string {
 	s := short(g.Reason, line)
+	if g.Waiting != "" {
+		if s != "" {
+			s += ", "
+		}
+		s += "waiting for " + short(g.Waiting, 80)
+	}
 	if s == "" {
 		s = "no reason recorded"
-	}
-	if g.Waiting != "" {
-		s += ", waiting for " + short(g.Waiting, 80)
 	}
 	if g.Goal != "" {
 		s += ", owned by Goal " + short(g.Goal, 80)
@@ -90,7 +98,7 @@ func goalNote(g *projections.Gate) string {
 	if g.Goal == "" {
 		return ""
 	}
-	return " The Goal's own control resumes it; /resume does not."
+	return " A Goal owns the gate, so /resume does not clear it."
 }
 
 // known tells what the view said when the gate was raised.
