@@ -345,7 +345,7 @@ func (x *session) answer(o *observer, r *Receipt, head *headMeta) {
 		if message == "" {
 			message = "the turn failed: " + r.Error.Code
 		}
-		_ = req.ReplyError((&wire.Error{Code: wire.CodeInternalError, Message: message}).With(map[string]any{"reason": "turnFailed", "receipt": r, "head": head}))
+		_ = req.ReplyError((&wire.Error{Code: wire.CodeInternalError, Message: message}).With(map[string]any{"admission": "accepted", "reason": "turnFailed", "receipt": r, "head": head}))
 	default:
 		_ = req.Reply(schema.PromptResponse{StopReason: schema.StopReason(r.StopReason), Meta: schema.Meta("zuno", promptMeta{Receipt: r, Head: head})})
 	}

@@ -507,3 +507,95 @@ func TestObservedInputGoesOn(t *testing.T) {
 		t.Errorf("%d inputs", n)
 	}
 }
+
+// Withdrawals race with the request that would take their inputs along, and with the one that begins their turn. What the model is
+// sent is what the journal says of it: the digests are those of the request, and it holds the inputs that were applied to it.
+//
+// spec: A064 A065 D245 D248
+func TestWithdrawalsRaceWithRequests(t *testing.T) {
+	x := newBench(t).session()
+	const rounds = 150
+	x.prompt("begin")
+	st := x.asked()
+	said := map[string]string{} // input → what it says
+	taken := 0
+	for i := range rounds {
+		_ = st.text("answer")
+		var inputs []string
+		for _, name := range []string{"a", "b", "c"} {
+			text := fmt.Sprintf("round %d %s.", i, name)
+			id := x.prompt(text)
+			said[id] = text
+			inputs = append(inputs, id)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for _, id := range inputs[:2] {
+				_, _ = x.Do(context.Background(), "withdraw:"+id, "user", &commands.WithdrawInput{Input: id})
+			}
+		}()
+		st.finish()
+		st = x.asked()
+		<-done
+		x.view(func(v *projections.View) {
+			started := all[*event.RequestStarted](x.history())
+			last := started[len(started)-1]
+			if got := event.RequestDigests(x.digester.Digest(st.request)); got.Request != last.Digests.Request {
+				t.Errorf("round %d: the request has the digest %v, recorded is %v", i, got.Request, last.Digests.Request)
+			}
+			applied := map[string]bool{}
+			for _, a := range all[*event.InputApplied](x.history()) {
+				applied[a.Input] = true
+			}
+			text := told(st.request)
+			for id, words := range said {
+				if want := map[bool]int{true: 1}[applied[id]]; strings.Count(text, words) != want {
+					t.Errorf("round %d: %q is told %d times, want %d", i, words, strings.Count(text, words), want)
+				}
+			}
+		})
+		for _, id := range inputs[:2] {
+			if strings.Contains(told(st.request), said[id]) {
+				taken++
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	_ = st.text("answer")
+	st.finish()
+	x.idle()
+	x.quiet()
+	for id := range said {
+		if n := len(x.states()[id]); n == 0 {
+			t.Errorf("input %s has no receipt", id)
+		}
+	}
+	t.Logf("%d of %d were taken before they were withdrawn", taken, 2*rounds)
+}
+
+// The work of a session goes on when nobody looks on any more: that of a prompt, and that of a resume.
+//
+// spec: A040 A209
+func TestWorkOutlivesItsObserver(t *testing.T) {
+	x := newBench(t).session()
+	first := x.prompt("go")
+	st := x.asked()
+	x.Detach(x.obs)
+	st.finish(tool("never", "1"))
+	x.ran().finish("ok")
+	x.asked().fail(&model.Error{Code: "bad_request", Status: 400, Reason: "no"})
+	x.idle()
+	resume := find[*event.InputAdmitted](x.must(&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("/resume")}}, Control: &event.Control{Kind: event.ControlResume}}).Events).ID
+	x.asked().finish(tool("never", "2"))
+	x.ran().finish("ok")
+	st = x.asked()
+	_ = st.text("answer")
+	st.finish()
+	x.idle()
+	if states := x.states(); states[first] != "failed" || states[resume] != "completed" {
+		t.Errorf("%v", states)
+	}
+}

@@ -40,17 +40,26 @@ type Runner struct {
 
 // Run makes a session in cwd, sends it the prompt, and follows its turn to the end. ok says that the turn completed. When
 // ctx ends the turn is stopped, and still told to its end.
+//
+// A native command is carried out as in an editor, and never said to the model; a malformed one is refused before anything is saved.
 func (r *Runner) Run(ctx context.Context, cwd, text string) (ok bool, err error) {
+	control, native, refusal := commands.Slash(text)
+	if refusal != nil {
+		return false, refusal
+	}
+	admit := &commands.AdmitInput{
+		Delivery: event.DeliverSteer, Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText(text)}}, Control: control,
+	}
+	if !native {
+		admit.Title = event.NewText(commands.Title(text))
+	}
 	id, set, err := r.Host.Reserve(cwd)
 	if err != nil {
 		return false, err
 	}
 	f := &follower{w: &writer{out: r.Out, progress: r.Progress, json: r.JSON}, over: make(chan struct{}), lost: make(chan error, 1)}
 	message := "cli:" + r.IDs.ULID("command").String()
-	s, _, err := r.Host.Create(id, cwd, set, f, message, "user", &commands.AdmitInput{
-		Delivery: event.DeliverSteer,
-		Blocks:   []event.Block{{Type: event.BlockText, Text: event.NewText(text)}}, Title: event.NewText(commands.Title(text)),
-	})
+	s, _, err := r.Host.Create(id, cwd, set, f, message, "user", admit)
 	if err != nil {
 		return false, err
 	}
@@ -136,6 +145,9 @@ func (f *follower) event(p event.Payload) {
 				f.show([]engine.Shown{s})
 			}
 		}
+		f.w.endText()
+	case *event.ControlAnswered:
+		f.w.text(e.Text.String())
 		f.w.endText()
 	case *event.CallRequested:
 		f.w.event("call", map[string]any{"id": e.ID, "tool": e.Tool, "title": e.Title.String()})
