@@ -120,8 +120,10 @@ func TestWakeIsTheSpecifiedTable(t *testing.T) {
 				t.Errorf("%s × %s without ids: %s, want %s", r.State, kind, got, cell[1])
 			}
 			for _, other := range []commands.Signal{
-				{Kind: kind, Request: "ask_2", Source: "job_2", Cycle: "cycle_1"}, {Kind: kind, Request: "ask_2", Source: "job_1", Cycle: "cycle_2"},
-				{Kind: kind, Request: "ask_2", Source: "job_1"}, {Kind: kind, Request: "ask_2", Cycle: "cycle_1"},
+				{Kind: kind, Request: "ask_2", Source: "job_2", Cycle: "cycle_1"},
+				{Kind: kind, Request: "ask_2", Source: "job_1", Cycle: "cycle_2"},
+				{Kind: kind, Request: "ask_2", Source: "job_1"},
+				{Kind: kind, Request: "ask_2", Cycle: "cycle_1"},
 			} {
 				if strings.HasPrefix(r.State, "waiting") {
 					if got := commands.Wake(r, other); got != cell[1] {

@@ -60,10 +60,9 @@ func TestGroundsOfAFalseBlock(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := newOwner(t).create()
-			early := ""
+			var early string
 			if c.early {
 				o.admit()
-				early = o.root().Inputs.Open[0].ID
 				o.must(&commands.AdmitInput{Delivery: event.DeliverSteer, Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("early")}}})
 				early = o.root().Inputs.Open[1].ID
 				o.begin()

@@ -51,7 +51,8 @@ var gateStories = map[string][][]event.Payload{
 	commands.GateNoProgress:       {{pause(commands.GateNoProgress, "", "goal_1")}},
 	commands.GateNoExecutableWork: {{pause(commands.GateNoExecutableWork, "", "")}},
 	commands.GateExecutionUnavailable: {
-		{&event.RunDied{Run: "run_0", Step: "request:inp_1"}}, {&event.RunDied{Run: "run_1", Step: "call:shell:0123"}},
+		{&event.RunDied{Run: "run_0", Step: "request:inp_1"}},
+		{&event.RunDied{Run: "run_1", Step: "call:shell:0123"}},
 		{&event.RunDied{Run: "run_2", Step: "call:shell:0123"}},
 		{&event.RunDied{Run: "run_3", Step: "call:shell:0123"}, pause(commands.GateExecutionUnavailable, "", "")},
 	},
