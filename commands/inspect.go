@@ -43,6 +43,14 @@ func listOutcomes(v *projections.View, c *ListOutcomes, at Stamp) Decision {
 	return Decision{Events: append([]event.Payload{&event.ControlAnswered{Input: in.ID, Text: c.Text}}, carriedOut(in, "completed", event.Failure{})...)}
 }
 
+// resumeOf is the command that goes on with what is held.
+func resumeOf(s *projections.Session) string {
+	if g := s.Execution.Gate; g != nil && g.Goal != "" {
+		return "/goal resume"
+	}
+	return "/resume"
+}
+
 // notVerified is said beside every finding: nobody but the user has looked.
 const notVerified = "zuno did not verify it; the state of anything remote was not verified."
 
@@ -80,7 +88,7 @@ func recordOutcome(v *projections.View, c *RecordOutcome, at Stamp) Decision {
 		}
 	}
 	if left == 0 && k.Finding != event.FindingUnknown {
-		text += " No other call of that cycle is open: /resume may go on."
+		text += " No other call of that cycle is open: " + resumeOf(s) + " may go on."
 	}
 	out := []event.Payload{
 		&event.CallInspected{Call: k.Call, Finding: k.Finding, Note: c.Note},

@@ -328,6 +328,9 @@ func TestAQueuedRepairIsRefusedWhenTheEvidenceIsGone(t *testing.T) {
 			if in := o.root().Inputs.Get(id); o.root().Execution.Revision != revision || o.root().Turns.Count != turns || !in.State.Is("recorded") {
 				t.Errorf("%s at revision %d", in.State, o.root().Execution.Revision)
 			}
+			if notes := find[*event.NoticeRaised](d.Events); len(notes) != 1 || notes[0].Code != commands.NoticeRepair {
+				t.Errorf("told by %+v", notes)
+			}
 			if settled := find[*event.InputSettled](d.Events); len(settled) != 1 || settled[0].State != "failed" {
 				t.Errorf("%+v", settled)
 			}
@@ -350,5 +353,42 @@ func TestARefusedAttemptChangesNoEvidence(t *testing.T) {
 	after, why := commands.ProveRepair(o.root(), id)
 	if why != nil || *after != *before {
 		t.Errorf("%+v became %+v (%v)", before, after, why)
+	}
+}
+
+// A provider that fails while a gate stands leaves the gate: of a turn that was running when it was raised, and of one that only
+// discusses.
+//
+// spec: A177
+func TestAFailureLeavesEveryGate(t *testing.T) {
+	for _, g := range commands.Gates {
+		t.Run(g.Reason, func(t *testing.T) {
+			o := newOwner(t).create()
+			o.admit()
+			r := o.begin().Request
+			e := event.ExecutionChanged{Reason: g.Reason}
+			switch g.Reason {
+			case commands.GateWaitingHuman, commands.GateWaitingExternal:
+				e = event.ExecutionChanged{Trigger: strings.Replace(g.Reason, "waiting", "wait", 1), Waiting: "x_1"}
+			}
+			o.hold(e)
+			gate := *o.root().Execution.Gate
+			d := o.do(&commands.FailRequest{Request: r.ID, Attempt: r.Attempt, Fault: event.Failure{Code: "busy", Status: 503}})
+			if ended := find[*event.TurnEnded](d.Events); len(ended) != 1 || ended[0].State != "failed" {
+				t.Fatalf("%v %+v", d.Refusal, d.Events)
+			}
+			if x := o.root().Execution; x.Gate == nil || *x.Gate != gate || x.Revision != gate.Revision {
+				t.Errorf("%+v became %+v", gate, x.Gate)
+			}
+		})
+	}
+	o := newOwner(t).create()
+	o.hold(event.ExecutionChanged{Reason: commands.GateUncertain, Goal: "goal_1"})
+	o.admit()
+	turn := o.begin()
+	gate := *o.root().Execution.Gate
+	o.must(&commands.FailRequest{Request: turn.Request.ID, Attempt: 1, Fault: event.Failure{Code: "busy", Status: 503}})
+	if x := o.root().Execution; !turn.Discussion || x.Gate == nil || *x.Gate != gate || x.Revision != gate.Revision {
+		t.Errorf("discussion %v, gate %+v", turn.Discussion, x.Gate)
 	}
 }

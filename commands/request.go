@@ -147,7 +147,11 @@ func resume(v *projections.View, in *projections.Input, c *StartRequest, at Stam
 			if g, held := ExecutionGate(&s.Execution); held {
 				gate = &g
 			}
-			return refuseAttempt("repair", in, gate, why)
+			d := refuseAttempt("repair", in, gate, why)
+			d.Events = append(d.Events, &event.NoticeRaised{
+				ID: at.ID("note", 0), Severity: "warning", Code: NoticeRepair, Text: event.NewText("The repair of input " + in.Control.Input + " was refused: " + why.Error() + "."),
+			})
+			return d
 		}
 		if !slices.Contains(c.Inputs, in.Control.Input) {
 			return refuse(CodeInputsChanged, "the request was made without input %s", in.Control.Input)

@@ -212,11 +212,19 @@ func (s *Session) fence(e *effect, c commands.Command) (o Outcome, fresh bool, e
 	return o, !o.Repeated, nil
 }
 
+// actor is who a command of an effect is by. A finding is the user's, whose words it carries out; no model can make one.
+func actor(c commands.Command) string {
+	if _, ok := c.(*commands.RecordOutcome); ok {
+		return "user"
+	}
+	return "engine"
+}
+
 // report records what became of an effect. What cannot be written is tried again, with the same id: the result of
 // something that really happened must not be lost to a full disk. It gives up soon after the session is to be closed.
 func (s *Session) report(e *effect, part string, cause uint64, c commands.Command) error {
 	for left := 0; ; {
-		_, err := s.do(context.Background(), s.commandID(e, part), "engine", cause, c)
+		_, err := s.do(context.Background(), s.commandID(e, part), actor(c), cause, c)
 		var full *journal.NotAppended
 		if !errors.As(err, &full) {
 			if err != nil {

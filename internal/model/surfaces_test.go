@@ -231,12 +231,21 @@ func TestKeysAndHeaders(t *testing.T) {
 		if len(w.server.Requests()) != 0 {
 			t.Error("a request was sent without a key")
 		}
+		keyless := func(want bool) { // what a resume asks before it goes on
+			t.Helper()
+			if k, ok := w.make(o).(interface{ Keyless() bool }); !ok || k.Keyless() != want {
+				t.Errorf("it says that it has no key: %v, %v", ok, !want)
+			}
+		}
+		keyless(true)
 		o.Keyless = true
+		keyless(false)
 		if a = ask(t.Context(), w.make(o), hello()); a.err != nil {
 			t.Error(a.err)
 		}
 		o.Keyless = false
 		o.Headers = append(o.Headers, header("authorization", "Gateway 1"), header("X-Team", "t"))
+		keyless(false)
 		if a = ask(t.Context(), w.make(o), hello()); a.err != nil {
 			t.Error(a.err)
 		}

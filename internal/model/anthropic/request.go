@@ -42,6 +42,9 @@ func (p *provider) Stream(ctx context.Context, r *model.Request, emit func(model
 	return p.client.Stream(ctx, requestOf(r), newDecoder(emit))
 }
 
+// Keyless says that a key is needed and there is none now.
+func (p *provider) Keyless() bool { return p.client.Keyless() }
+
 type request struct {
 	Model       string    `json:"model"`
 	MaxTokens   uint64    `json:"max_tokens"`

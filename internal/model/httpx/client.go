@@ -134,11 +134,8 @@ func (x *exchange) send(payload any) error {
 	if err != nil {
 		return invalid(err.Error())
 	}
-	key := ""
-	if o.Key != nil && !o.Keyless {
-		key = strings.TrimSpace(o.Key())
-	}
-	if key == "" && !o.Keyless && !o.authorizes() {
+	key := o.key()
+	if o.lacks(key) {
 		return &model.Error{Kind: model.KindNoKey, Auth: true, Reason: "there is no key for this provider: set " + t.KeyName + ", or options.apiKey in zuno.json"}
 	}
 	if name := x.unsendable(key); name != "" {
@@ -181,6 +178,20 @@ func (x *exchange) send(payload any) error {
 	}
 	return nil
 }
+
+// key is the key of a request that is sent now.
+func (o *Options) key() string {
+	if o.Key == nil || o.Keyless {
+		return ""
+	}
+	return strings.TrimSpace(o.Key())
+}
+
+// lacks says that a request with this key would have none where one is needed.
+func (o *Options) lacks(key string) bool { return key == "" && !o.Keyless && !o.authorizes() }
+
+// Keyless says that a key is needed and there is none now: nothing would be sent.
+func (c *Client) Keyless() bool { return c.options.lacks(c.options.key()) }
 
 // unsendable names what no header can hold, the key or a configured header; empty is nothing.
 func (x *exchange) unsendable(key string) string {

@@ -41,6 +41,9 @@ func (p *chat) Stream(ctx context.Context, r *model.Request, emit func(model.Chu
 	return p.client.Stream(ctx, p.request(r), newChatDecoder(emit))
 }
 
+// Keyless says that a key is needed and there is none now.
+func (p *chat) Keyless() bool { return p.client.Keyless() }
+
 type chatRequest struct {
 	Model         string         `json:"model"`
 	Messages      []chatMessage  `json:"messages"`

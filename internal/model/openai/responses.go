@@ -25,6 +25,9 @@ func (p *responses) Stream(ctx context.Context, r *model.Request, emit func(mode
 	return p.client.Stream(ctx, responsesRequestOf(r), newResponsesDecoder(emit))
 }
 
+// Keyless says that a key is needed and there is none now.
+func (p *responses) Keyless() bool { return p.client.Keyless() }
+
 type responsesRequest struct {
 	Model        string          `json:"model"`
 	Instructions string          `json:"instructions,omitempty"`
