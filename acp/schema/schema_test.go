@@ -209,6 +209,7 @@ func TestConstructorsWriteWhatTheSchemaAsks(t *testing.T) {
 		{UpdateTool(ToolCallUpdate{ToolCallID: "t", Content: []ToolCallContent{DiffItem("/p", &old, ""), TextItem("x")}}), `{"sessionUpdate":"tool_call_update","toolCallId":"t","content":[{"type":"diff","path":"/p","oldText":"a","newText":""},{"type":"content","content":{"type":"text","text":"x"}}]}`},
 		{DiffItem("/p", nil, "n"), `{"type":"diff","path":"/p","newText":"n"}`},
 		{TerminalItem("w"), `{"type":"terminal","terminalId":"w"}`},
+		{PlanUpdate(PlanEntry{Content: "c", Priority: PriorityLow, Status: "cancelled"}), `{"sessionUpdate":"plan","entries":[{"content":"c","priority":"low","status":"completed"}]}`},
 		{PlanUpdate(PlanEntry{Content: "c", Priority: PriorityHigh, Status: PlanInProgress}), `{"sessionUpdate":"plan","entries":[{"content":"c","priority":"high","status":"in_progress"}]}`},
 		{CommandsUpdate(Command("goal", "d", "text"), Command("stop", "e", "")), `{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"goal","description":"d","input":{"hint":"text"}},{"name":"stop","description":"e"}]}`},
 		{ModeUpdate("plan"), `{"sessionUpdate":"current_mode_update","currentModeId":"plan"}`},

@@ -1,6 +1,9 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // The constructors below make the updates that an agent sends. Each takes what the
 // schema requires, and returns a value whose optional fields the caller may set.
@@ -36,8 +39,17 @@ func UpdateTool(t ToolCallUpdate) SessionUpdate {
 	return SessionUpdate{Kind: UpdateToolCallUpdate, ToolCallUpdate: &t}
 }
 
-// PlanUpdate is the full plan; no entries clear it.
+// PlanUpdate is the full plan; no entries clear it. A step with a status that the protocol has no word for, such as one that was
+// cancelled, will not be worked on any more: clients are told that it is completed.
 func PlanUpdate(entries ...PlanEntry) SessionUpdate {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		switch entries[i].Status {
+		case PlanPending, PlanInProgress, PlanCompleted:
+		default:
+			entries[i].Status = PlanCompleted
+		}
+	}
 	return SessionUpdate{Kind: UpdatePlan, Plan: &Plan{Entries: entries}}
 }
 

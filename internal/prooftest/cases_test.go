@@ -61,7 +61,7 @@ func pure(text string) (wrong string) {
 // Case S20: a fresh home, all logs on, a broken configuration, a server and commands that print: each line of the standard output is
 // one message, and the logs are on the standard error.
 //
-// spec: D282 D147 A005
+// spec: D282 A005
 func TestCaseS20StdoutPure(t *testing.T) {
 	p := newPlace(t, `
 responses:
@@ -85,6 +85,8 @@ responses:
 				t.Errorf("with a broken configuration session/new gives %v", err)
 			}
 		} else if err != nil {
+			t.Fatal(err)
+		} else if err := c.Notify(schema.MethodSessionCancel, []int{}); err != nil { // which is logged
 			t.Fatal(err)
 		} else if r, err := c.Prompt(session, "Print.").Wait(p.ctx()); err != nil || r.StopReason != schema.StopEndTurn {
 			t.Errorf("the prompt: %v %v", r.StopReason, err)
