@@ -30,6 +30,7 @@ type Config struct {
 	OnUpdate func(session string, u schema.SessionUpdate)
 	Terminal bool      // ask for display-only terminals in the cards of commands
 	Tap      io.Writer // is given what the agent writes on its standard output, byte for byte
+	Sent     io.Writer // is given what is written to its standard input, whole lines at a time, before the agent can read them
 }
 
 // Client is one agent process. Its methods may be called from any goroutine.
@@ -107,6 +108,7 @@ func newClient(c Config) *Client {
 
 func (c *Client) connect(config Config, fromAgent io.ReadCloser, toAgent io.WriteCloser) {
 	c.in = newInput(toAgent)
+	c.in.tap = config.Sent
 	var out io.Reader = fromAgent
 	if config.Tap != nil {
 		out = io.TeeReader(fromAgent, config.Tap)
@@ -161,6 +163,7 @@ type input struct {
 	mu    sync.Mutex
 	cond  sync.Cond
 	w     io.WriteCloser
+	tap   io.Writer
 	count map[string]int    // messages by method
 	last  map[string]string // id of the newest request of a method, as its raw JSON text
 }
@@ -188,6 +191,9 @@ func (in *input) Write(p []byte) (int, error) {
 	}
 	in.cond.Broadcast()
 	in.mu.Unlock()
+	if in.tap != nil {
+		_, _ = in.tap.Write(p)
+	}
 	if _, err := in.w.Write(p); err != nil {
 		return 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,6 +36,9 @@ type player struct {
 	kept     string
 	tap      *tap
 	taps     []*tap
+	talk     *talk
+	masks    *masks
+	exampled int         // messages of the talk that examples have gone past
 	terminal bool        // it draws terminals in cards
 	decided  chan string // answers to questions that are held
 }
@@ -126,7 +130,7 @@ func cmdACP(ts *testscript.TestScript, neg bool, args []string) {
 	players := ts.Value(playerKey{}).(map[string]*player)
 	p := players[name]
 	if p == nil {
-		p = &player{number: len(players)}
+		p = &player{number: len(players), masks: masksOf(players)}
 		players[name] = p
 	}
 	_, _ = ts.Stdout(), ts.Stderr() // those of the step before are over
@@ -164,9 +168,9 @@ func stepStart(ctx context.Context, ts *testscript.TestScript, p *player, args [
 	}
 	// Two processes with one seed would make the same ids, so each gets its own.
 	args = append([]string{"--test-clock-seed", strconv.Itoa(100*p.number + p.started), "acp"}, args...)
-	p.tap = &tap{}
+	p.tap, p.talk, p.exampled = &tap{}, newTalk(), 0
 	p.taps = append(p.taps, p.tap)
-	agent, err := client.Start(client.Config{Binary: find(ts, "zuno"), Args: args, Env: environ(ts), Dir: ts.MkAbs("."), Permission: p.policy, Terminal: p.terminal, Tap: p.tap})
+	agent, err := client.Start(client.Config{Binary: find(ts, "zuno"), Args: args, Env: environ(ts), Dir: ts.MkAbs("."), Permission: p.policy, Terminal: p.terminal, Tap: io.MultiWriter(p.tap, side{p.talk, "<"}), Sent: side{p.talk, ">"}})
 	ts.Check(err)
 	p.agent = agent
 	_, err = agent.Initialize(ctx)

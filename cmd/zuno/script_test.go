@@ -59,6 +59,7 @@ func TestMain(m *testing.M) {
 //	acp call METHOD JSON             any request; stdout has the result
 //	acp notify METHOD JSON           any notification
 //	acp updates                      stdout has the kinds of all updates so far
+//	acp example SELECTOR…            stdout has messages of the wire as docs/acp.md shows them; the selectors stand at stepExample
 //	acp silent                       the agent has no socket open
 //	acp pid                          $PID is the agent's process
 //	acp @NAME STEP …                 a step of a second editor with an agent of its own
