@@ -17,15 +17,20 @@ func (s *Server) loadSession(r *wire.Request) {
 		_ = r.ReplyError(err)
 		return
 	}
-	cwd, servers, bad := opening(p.Cwd, p.McpServers)
-	if bad == nil && !engine.ValidSessionID(p.SessionID) {
+	s.reopen(r, p.SessionID, p.Cwd, p.McpServers, (*session).load)
+}
+
+// reopen checks what a request names that opens a session which exists, and has it opened.
+func (s *Server) reopen(r *wire.Request, id, cwd string, list []schema.McpServer, open func(*session, *wire.Request, []string) bool) {
+	cwd, servers, bad := opening(cwd, list)
+	if bad == nil && !engine.ValidSessionID(id) {
 		bad = rpcError(engine.ErrNotFound)
 	}
 	if bad != nil {
 		_ = r.ReplyError(bad)
 		return
 	}
-	s.open(r, p.SessionID, cwd, func(x *session) bool { return x.load(r, servers) })
+	s.open(r, id, cwd, func(x *session) bool { return open(x, r, servers) })
 }
 
 // load replays everything, answers, tells the present state, and follows the session from then on.

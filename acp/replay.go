@@ -106,41 +106,16 @@ func (e *entry) change(u *schema.ToolCallUpdate) {
 			e.after = &schema.ToolCallUpdate{ToolCallID: c.ToolCallID}
 		}
 		meta := joinMeta(e.after.Meta, u.Meta)
-		merge(e.after, u)
+		e.after.Merge(u)
 		e.after.Meta = meta
 		return
 	}
 	now := schema.ToolCallUpdate{
 		Title: c.Title, Kind: c.Kind, Status: c.Status, Content: c.Content, Locations: c.Locations, RawInput: c.RawInput, RawOutput: c.RawOutput,
 	}
-	merge(&now, u)
+	now.Merge(u)
 	c.Title, c.Kind, c.Status, c.Content, c.Locations, c.RawInput, c.RawOutput = now.Title, now.Kind, now.Status, now.Content, now.Locations, now.RawInput, now.RawOutput
 	c.Meta = joinMeta(c.Meta, u.Meta)
-}
-
-// merge replaces what an update names and keeps the rest.
-func merge(c, u *schema.ToolCallUpdate) {
-	if u.Title != "" {
-		c.Title = u.Title
-	}
-	if u.Kind != "" {
-		c.Kind = u.Kind
-	}
-	if u.Status != "" {
-		c.Status = u.Status
-	}
-	if u.Content != nil {
-		c.Content = u.Content
-	}
-	if u.Locations != nil {
-		c.Locations = u.Locations
-	}
-	if u.RawInput != nil {
-		c.RawInput = u.RawInput
-	}
-	if u.RawOutput != nil {
-		c.RawOutput = u.RawOutput
-	}
 }
 
 // joinMeta is what both say, the later one where they differ; members of _meta.zuno by themselves.

@@ -3,7 +3,6 @@ package acp
 import (
 	"zuno/acp/schema"
 	"zuno/acp/wire"
-	"zuno/internal/engine"
 )
 
 func (s *Server) resumeSession(r *wire.Request) {
@@ -12,15 +11,7 @@ func (s *Server) resumeSession(r *wire.Request) {
 		_ = r.ReplyError(err)
 		return
 	}
-	cwd, servers, bad := opening(p.Cwd, p.McpServers)
-	if bad == nil && !engine.ValidSessionID(p.SessionID) {
-		bad = rpcError(engine.ErrNotFound)
-	}
-	if bad != nil {
-		_ = r.ReplyError(bad)
-		return
-	}
-	s.open(r, p.SessionID, cwd, func(x *session) bool { return x.resume(r, servers) })
+	s.reopen(r, p.SessionID, p.Cwd, p.McpServers, (*session).resume)
 }
 
 // resume goes on with a session whose conversation the client has: it is sent none of it, before the answer or after, only

@@ -66,15 +66,9 @@ type Item struct {
 
 // Card is a tool call.
 type Card struct {
-	Title     string
-	Kind      schema.ToolKind
-	Status    schema.ToolCallStatus
-	Content   []schema.ToolCallContent
-	Locations []schema.ToolCallLocation
-	RawInput  json.RawMessage
-	RawOutput json.RawMessage
-	Outcome   string // _meta.zuno.outcome, where the agent says one
-	Terminals map[string]*Terminal
+	schema.ToolCallUpdate        // what updates have said so far, one over the other
+	Outcome               string // _meta.zuno.outcome, where the agent says one
+	Terminals             map[string]*Terminal
 }
 
 // Text is the text that the card shows.
@@ -191,7 +185,7 @@ func blockText(b *schema.ContentBlock) string {
 func (e *Editor) card(id string) *Card {
 	it := e.byID["tool "+id]
 	if it == nil {
-		it = &Item{Kind: Tool, ID: id, Card: &Card{Status: schema.StatusPending, Kind: schema.KindOther}}
+		it = &Item{Kind: Tool, ID: id, Card: &Card{ToolCallUpdate: schema.ToolCallUpdate{Status: schema.StatusPending, Kind: schema.KindOther}}}
 		e.byID["tool "+id] = it
 		e.Items = append(e.Items, it)
 	}
@@ -262,27 +256,7 @@ func (e *Editor) Card(id string) *Card {
 
 // update replaces what the update names and keeps the rest.
 func (c *Card) update(u *schema.ToolCallUpdate) {
-	if u.Title != "" {
-		c.Title = u.Title
-	}
-	if u.Kind != "" {
-		c.Kind = u.Kind
-	}
-	if u.Status != "" {
-		c.Status = u.Status
-	}
-	if u.Content != nil {
-		c.Content = u.Content
-	}
-	if u.Locations != nil {
-		c.Locations = u.Locations
-	}
-	if u.RawInput != nil {
-		c.RawInput = u.RawInput
-	}
-	if u.RawOutput != nil {
-		c.RawOutput = u.RawOutput
-	}
+	c.Merge(u)
 	var m updateMeta
 	if json.Unmarshal(u.Meta, &m) == nil && m.Zuno.Outcome != "" {
 		c.Outcome = m.Zuno.Outcome

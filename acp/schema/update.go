@@ -139,3 +139,28 @@ func (u SessionUpdate) meta() *json.RawMessage {
 	}
 	return nil
 }
+
+// Merge replaces what v names – also with an empty list – and keeps the rest. The id and _meta stay as they are.
+func (u *ToolCallUpdate) Merge(v *ToolCallUpdate) {
+	if v.Title != "" {
+		u.Title = v.Title
+	}
+	if v.Kind != "" {
+		u.Kind = v.Kind
+	}
+	if v.Status != "" {
+		u.Status = v.Status
+	}
+	if v.Content != nil {
+		u.Content = v.Content
+	}
+	if v.Locations != nil {
+		u.Locations = v.Locations
+	}
+	if v.RawInput != nil {
+		u.RawInput = v.RawInput
+	}
+	if v.RawOutput != nil {
+		u.RawOutput = v.RawOutput
+	}
+}

@@ -2,7 +2,6 @@ package prooftest
 
 import (
 	"bytes"
-
 	"encoding/json"
 	"errors"
 	"fmt"
