@@ -194,7 +194,11 @@ func (s *Session) fence(e *effect, c commands.Command) (o Outcome, fresh bool, e
 	}
 	for {
 		sections := s.resolveContext(e)
-		o, err = s.doQueued(context.Background(), s.commandID(e, ""), "engine", e.cause, c, e.inLine)
+		var r *request
+		if r, err = s.encode(s.commandID(e, ""), "engine", e.cause, c); err == nil {
+			r.fence = true
+			o, err = s.submit(context.Background(), r, e.inLine)
+		}
 		s.contextResolved(sections)
 		var full *journal.NotAppended
 		if !errors.As(err, &full) || s.leaving.Load() || s.host.clock.Sleep(e.ctx, retryEvery) != nil {

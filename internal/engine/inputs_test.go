@@ -599,3 +599,40 @@ func TestWorkOutlivesItsObserver(t *testing.T) {
 		t.Errorf("%v", states)
 	}
 }
+
+// A session is closed in the moment in which a turn is about to begin. Either the turn began first and is cancelled, or it does not
+// begin and its input waits for the next run: it never fails.
+//
+// spec: D246 D142
+func TestCloseRacesTheBeginning(t *testing.T) {
+	ended := map[string]int{}
+	for range 400 {
+		x := newBench(t).session()
+		id := x.prompt("go")
+		done := make(chan error, 1)
+		go func() { done <- x.close(t.Context(), "close") }()
+		for closed := false; !closed; {
+			select {
+			case st := <-x.provider.asked:
+				st.cancelled(t)
+			case err := <-done:
+				closed = true
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		state := x.states()[id]
+		ended[state]++
+		if state != "" && state != "cancelled" {
+			t.Fatalf("the input is %q: %+v", state, all[*event.InputSettled](x.history()))
+		}
+		if err := x.mem.Reopen(); err != nil {
+			t.Fatal(err)
+		}
+		x.end()
+	}
+	if ended[""] == 0 || ended["cancelled"] == 0 {
+		t.Errorf("there was no race: %v", ended)
+	}
+}

@@ -115,6 +115,9 @@ func (s *Session) decide(r *request, waiting []*journal.Commit) (c *journal.Comm
 	if s.broken != nil {
 		return nil, answer{err: s.broken}, nil
 	}
+	if r.fence && s.draining { // the stop of what runs was decided already, and would not find it
+		return nil, answer{err: &commands.Refusal{Code: commands.CodeNotAdmitting, Reason: "the session is being closed"}}, nil
+	}
 	if n, ok := s.index[indexKey([]byte(r.id))]; ok {
 		repeated, match, err := s.repeated(r, n, waiting)
 		if match || err != nil {

@@ -85,6 +85,7 @@ type request struct {
 	version   uint64
 	body      []byte
 	texts     *journal.Texts
+	fence     bool   // it starts an effect
 	call      func() // instead of a command: runs in the owner's goroutine, on durable state
 	durable   func() // runs in the owner's goroutine once the command's commit is durable, before anybody sees it
 	done      chan answer
