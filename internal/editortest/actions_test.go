@@ -364,7 +364,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 				m.mu.Unlock()
 				text = "/inspect-outcome " + rapid.SampledFrom(unknown).Draw(t, "call") + " " + rapid.SampledFrom([]string{"happened", "did_not_happen", "unknown"}).Draw(t, "verdict") + " I looked."
 			}
-			m.send(text, nil)
+			m.send(text, map[string]any{})
 		},
 		"crash": func(t *rapid.T) {
 			if rapid.IntRange(0, 2).Draw(t, "when") == 0 {

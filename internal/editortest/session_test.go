@@ -29,7 +29,7 @@ func property(d defect) func(*rapid.T) {
 //
 // spec: D245 D271
 func TestWholeSession(t *testing.T) {
-	checks := "120"
+	checks := "200"
 	if testing.Short() {
 		checks = "25"
 	}
