@@ -160,8 +160,8 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 	}
 	id := idPrefix + strconv.FormatUint(c.seq.Add(1), 10)
 	pending := c.s.register(id)
-	if pending.lost != nil {
-		return fmt.Errorf("call %s: %w", method, pending.lost)
+	if pending == nil {
+		return fmt.Errorf("call %s: %w", method, ErrClosed)
 	}
 	var w jsonrpc2.Waiter
 	err := c.send(method, params, func(opts ...jsonrpc2.CallOption) (err error) {

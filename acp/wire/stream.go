@@ -196,15 +196,15 @@ func (s *stream) refuseInUse(req *Request) {
 	s.refuse(e)
 }
 
-// register makes id a call whose answer is awaited.
+// register makes id a call whose answer is awaited; it is nil when none can come any more. What is known of the call later is read
+// only once its waiting is over.
 func (s *stream) register(id string) *call {
-	c := new(call)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.eof {
-		c.lost = ErrClosed
-		return c
+		return nil
 	}
+	c := new(call)
 	s.calls[id] = c
 	return c
 }

@@ -59,6 +59,9 @@ func answers(line []byte, what string) bool {
 //
 // spec: D271
 func TestSeededDefectsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays some thousand sessions")
+	}
 	defer flag.Set("rapid.checks", "100")
 	_ = flag.Set("rapid.checks", "40")
 	defer flag.Set("rapid.shrinktime", "2s")

@@ -197,7 +197,9 @@ func (m *machine) drawn() (text string) {
 
 // rest lets everything end that runs, and looks at what is left.
 func (m *machine) rest() {
+	m.mu.Lock()
 	m.life.crashIn = 0
+	m.mu.Unlock()
 	m.settle()
 	if m.life.host.Get(m.session) == nil {
 		return // nothing was ever sent
