@@ -36,4 +36,4 @@ demo:
 
 # build the binary to .tools/bin/zuno
 build:
-    go build -o .tools/bin/zuno ./cmd/zuno
+    CGO_ENABLED=0 go build -o .tools/bin/zuno ./cmd/zuno

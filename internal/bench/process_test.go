@@ -20,7 +20,7 @@ import (
 	"zuno/acp/schema"
 )
 
-// binaries builds zuno and, to compare with, the smallest Go program that prints a line.
+// binaries builds zuno as the README does and, to compare with, the smallest Go program that prints a line.
 func binaries(b *testing.B) (zuno, hello string) {
 	b.Helper()
 	dir := b.TempDir()
@@ -30,7 +30,9 @@ func binaries(b *testing.B) (zuno, hello string) {
 		b.Fatal(err)
 	}
 	for _, args := range [][]string{{"-o", zuno, "zuno/cmd/zuno"}, {"-o", hello, src}} {
-		if out, err := exec.Command("go", append([]string{"build", "-ldflags=-s -w"}, args...)...).CombinedOutput(); err != nil {
+		cmd := exec.Command("go", append([]string{"build", "-ldflags=-s -w"}, args...)...)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("build: %v\n%s", err, out)
 		}
 	}
