@@ -293,13 +293,22 @@ type stat struct {
 	alive   bool
 }
 
+// readStat is called for every process of the machine, while a cancelled command is waited for: three system calls, where
+// os.ReadFile makes twice as many.
 func readStat(pid int) (stat, bool) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return stat{}, false
 	}
+	var buffer [1024]byte // 52 numbers and a name of 64 bytes at most
+	n, err := unix.Read(fd, buffer[:])
+	_ = unix.Close(fd)
+	if err != nil {
+		return stat{}, false
+	}
+	text := string(buffer[:n])
 	// The name in parentheses may hold anything, a parenthesis too.
-	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
+	_, rest, _ := strings.Cut(text[strings.LastIndexByte(text, ')')+1:], " ")
 	fields := strings.Fields(rest)
 	if len(fields) < 20 {
 		return stat{}, false
