@@ -29,9 +29,9 @@ type stream struct {
 	kind    event.PartKind
 	shown   bytes.Buffer // not yet committed; its first unshown byte is at unshown
 	unshown int
-	last    int64 // when text was last shown
-	armed   bool  // a timer will show what came since
-	due     int   // counts the timers of commits; only the last one counts
+	last    int64  // when text was last shown
+	later   func() // stops the timer that will show what came since; nil when none will
+	due     int    // counts the timers of commits; only the last one counts
 	parts   int
 	offset  map[LiveKind]int // bytes shown
 	cards   []event.CutCall
@@ -91,26 +91,31 @@ func (st *stream) text(kind event.PartKind, text string) {
 	switch {
 	case now-st.last >= showEvery.Milliseconds():
 		st.show()
-	case !st.armed:
-		st.armed = true
-		st.after(showEvery, st.showLater)
+	case st.later == nil:
+		st.showLater()
 	}
 	for st.shown.Len() >= commitSize {
 		st.commit(lineEnd(st.shown.Bytes()[:commitSize]))
 	}
 }
 
-// after runs fn later, under the lock, unless the stream is over.
-func (st *stream) after(d time.Duration, fn func()) {
-	st.cancel = append(st.cancel, st.s.host.clock.AfterFunc(d, func() {
+// after runs fn later, under the lock, unless the stream is over or stop was called.
+func (st *stream) after(d time.Duration, fn func()) (stop func()) {
+	stopped := false // the timer may have fired already, and wait for the lock
+	cancel := st.s.host.clock.AfterFunc(d, func() {
 		st.mu.Lock()
 		defer st.mu.Unlock()
-		if !st.over {
+		if !st.over && !stopped {
 			fn()
 		}
-	}))
+	})
+	st.cancel = append(st.cancel, cancel)
 	if len(st.cancel) > 64 { // those before have fired
 		st.cancel = append(st.cancel[:0], st.cancel[len(st.cancel)-8:]...)
+	}
+	return func() {
+		stopped = true
+		cancel()
 	}
 }
 
@@ -150,20 +155,16 @@ func utf8Width(c byte) int {
 	return 2
 }
 
-// showLater shows what came since, unless something was shown meanwhile: then that counts, or there would be two rhythms.
-func (st *stream) showLater() {
-	st.armed = false
-	since := st.s.host.clock.Now() - st.last
-	if wait := showEvery.Milliseconds() - since; since >= 0 && wait > 0 && st.unshown < st.shown.Len() {
-		st.armed = true
-		st.after(time.Duration(wait)*time.Millisecond, st.showLater)
-		return
-	}
-	st.show()
-}
+// showLater has shown what came, unless something is shown before: words that come steadily are shown by those that follow
+// them, and a process that is idle in between is not woken for a timer.
+func (st *stream) showLater() { st.later = st.after(showEvery, st.show) }
 
 // show brings what has come since the last time to the observers.
 func (st *stream) show() {
+	if st.later != nil {
+		st.later()
+		st.later = nil
+	}
 	b := st.shown.Bytes()[st.unshown:]
 	if len(b) == 0 {
 		return
