@@ -157,8 +157,8 @@ func (t *tree) killRest() (survived int) {
 	deadline := time.Now().Add(sweepTime)
 	for len(found) > 0 && time.Now().Before(deadline) {
 		handles := map[int]int{}
-		for grown := true; grown && time.Now().Before(deadline); found = t.members() {
-			grown = hold(handles, found) // one may have forked before it was stopped
+		for hold(handles, found) && time.Now().Before(deadline) {
+			found = t.members() // one may have forked before it was stopped
 		}
 		for _, fd := range handles {
 			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
