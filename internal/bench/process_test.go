@@ -23,20 +23,29 @@ import (
 // binaries builds zuno as the README does and, to compare with, the smallest Go program that prints a line.
 func binaries(b *testing.B) (zuno, hello string) {
 	b.Helper()
-	dir := b.TempDir()
-	zuno, hello = filepath.Join(dir, "zuno"), filepath.Join(dir, "hello")
-	src := filepath.Join(dir, "hello.go")
-	if err := os.WriteFile(src, []byte("package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n"), 0o600); err != nil {
+	zuno = filepath.Join(b.TempDir(), "zuno")
+	build(b, zuno, "zuno/cmd/zuno")
+	return zuno, built(b, "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n")
+}
+
+// built is a program of one file.
+func built(b *testing.B, source string) (program string) {
+	b.Helper()
+	program = filepath.Join(b.TempDir(), "program")
+	if err := os.WriteFile(program+".go", []byte(source), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	for _, args := range [][]string{{"-o", zuno, "zuno/cmd/zuno"}, {"-o", hello, src}} {
-		cmd := exec.Command("go", append([]string{"build", "-ldflags=-s -w"}, args...)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("build: %v\n%s", err, out)
-		}
+	build(b, program, program+".go")
+	return program
+}
+
+func build(b *testing.B, program, source string) {
+	b.Helper()
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, source)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("build: %v\n%s", err, out)
 	}
-	return zuno, hello
 }
 
 func median(d []time.Duration) time.Duration {
