@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"zuno/commands"
+	"zuno/internal/engine"
 	"zuno/journal/event"
 	"zuno/projections/lifecycle"
 )
@@ -335,5 +336,60 @@ func TestHeldInputsEnterTheHistoryInOrder(t *testing.T) {
 	}
 	if d.Refusal != nil || len(applied) != 3 || !slices.Equal(applied[1:], []string{one, two}) || len(find[*event.InputDeliveryBatch](d.Events)) != 1 {
 		t.Errorf("%v, applied %v", d.Refusal, applied)
+	}
+}
+
+// Of the messages that were saved under a Goal's uncertainty a load claims the last one, with the gate that it met, once: it is in the
+// history already, and those before it stay as they are.
+//
+// spec: A248 A244
+func TestTheLastSavedQuestionIsClaimedOnce(t *testing.T) {
+	o := newOwner(t).create()
+	o.hold(event.ExecutionChanged{Reason: commands.GateUncertain})
+	older, last := o.admit(), o.admit()
+	o.forge(&event.ExecutionChanged{Trigger: "resume"}, &event.ExecutionChanged{Trigger: "pause", Reason: commands.GateUncertain, Goal: "goal_1"})
+	if o.must(&commands.CloseRun{Run: o.run.String()}); len(engine.Next(o.view())) != 1 {
+		t.Fatal("nothing is claimed")
+	}
+	o.reopen()
+	turn := o.begin()
+	if !turn.Discussion || len(turn.Inputs) != 1 || turn.Inputs[0] != last {
+		t.Fatalf("%+v", turn)
+	}
+	if n := len(find[*event.InputDeliveryBatch](o.events)); n != 2 {
+		t.Errorf("%d batches: the text was taken in again", n)
+	}
+	o.respond()
+	for range 2 {
+		if steps := engine.Next(o.view()); len(steps) > 0 {
+			t.Errorf("%+v", steps)
+		}
+		o.reopen()
+	}
+	if in := o.root().Inputs.Get(older); in == nil || !in.State.Is("recorded") || o.root().Execution.Gate == nil {
+		t.Errorf("the older one is %+v", in)
+	}
+}
+
+// A run that ends in good order while inputs wait has died of nothing, however often.
+//
+// spec: D253
+func TestAnOrderlyEndIsNoDeath(t *testing.T) {
+	o := newOwner(t).create()
+	o.admit()
+	for range 4 {
+		o.must(&commands.CloseRun{Run: o.run.String()})
+		o.reopen()
+		o.admit()
+	}
+	if died := find[*event.RunDied](o.events); len(died) > 0 || o.root().Execution.Gate != nil {
+		t.Errorf("%+v", died)
+	}
+	for range 3 { // and without a word it has, each time
+		o.reopen()
+		o.admit()
+	}
+	if died := find[*event.RunDied](o.events); len(died) != 3 || o.root().Execution.Gate == nil {
+		t.Errorf("%d deaths, gate %+v", len(died), o.root().Execution.Gate)
 	}
 }

@@ -102,6 +102,7 @@ func everything(o *owner, id string) (out []commands.Command) {
 		&commands.AskPermission{Call: id},
 		&commands.StartCall{ID: id, Attempt: 1}, &commands.StartCall{ID: id, Attempt: 1, Full: true},
 		&commands.RecoverSession{Run: o.run.String()},
+		&commands.RepairInput{Input: input, Revision: o.root().Execution.Revision},
 		&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("more")}}})
 	for _, v := range []event.Verdict{event.VerdictAllow, event.VerdictReject, event.VerdictCancelled, event.VerdictUnrecognized, event.VerdictUndeliverable} {
 		out = append(out, &commands.AnswerPermission{Permission: perm, Verdict: v})

@@ -77,7 +77,7 @@ func recoverQueue(v *projections.View, at Stamp) Decision {
 	var out []event.Payload
 	n, last := uint64(0), uint64(0)
 	for _, in := range s.Inputs.Open {
-		if s.Execution.Gate == nil || in.Gate == nil && in.Trigger != event.TriggerRecovery { // who met a gate was told so
+		if s.Execution.Gate == nil || in.Gate == nil && in != claim(s) { // who met a gate was told so, and what is claimed begins now
 			n, last = n+1, in.Sequence
 		}
 	}

@@ -275,7 +275,11 @@ func (e *explainer) queued() {
 		if err != nil || err2 != nil {
 			continue
 		}
-		e.step(happening{place: in.Admitted, at: l.at, cause: l.cause}, "waiting", "input %s: %q", short(in.ID, 80), words(blocks(p.Blocks), saidText))
+		what := strconv.Quote(words(blocks(p.Blocks), saidText))
+		if c := in.Control; c != nil && c.Input != "" {
+			what = fmt.Sprintf("%s for input %s, by %s", short(string(c.Kind), 40), short(c.Input, 80), short(c.Actor, 40))
+		}
+		e.step(happening{place: in.Admitted, at: l.at, cause: l.cause}, "waiting", "input %s: %s", short(in.ID, 80), what)
 	}
 	if n > mostIDs {
 		e.note("%d more inputs wait.", n-mostIDs)
