@@ -143,6 +143,34 @@ func TestReceiptStages(t *testing.T) {
 	}
 }
 
+// TestAHumanIsWaitedFor: what leads to a question to the user answers its prompt with end_turn and a receipt that is not over, a retry
+// is told the same, and the receipt goes on when the answer has come. What waits for something else is not answered.
+//
+// spec: A207
+func TestAHumanIsWaitedFor(t *testing.T) {
+	r := newReceipts("ses_1")
+	r.apply(commit(&event.InputAdmitted{ID: "inp_1"}, &event.InputDeliveryBatch{Inputs: []string{"inp_1"}}, &event.InputApplied{Input: "inp_1", Turn: "turn_1"},
+		&event.InputAdmitted{ID: "inp_2"}), func(*Receipt) {})
+	if over := r.apply(commit(&event.ExecutionChanged{Trigger: "wait_external"}), func(*Receipt) {}); len(over) > 0 {
+		t.Errorf("something outside: %+v", over)
+	}
+	over := r.apply(commit(&event.ExecutionChanged{Trigger: "wait_human", Waiting: "ask_1"}), func(*Receipt) {})
+	if len(over) != 1 || over[0].InputID != "inp_1" || over[0].State != "applied" || over[0].Terminal() || !over[0].Answerable() || over[0].stopReason() != "end_turn" || over[0].StopReason != "" {
+		t.Fatalf("%+v", over)
+	}
+	if r.by["inp_2"].Answerable() || r.open != 1 {
+		t.Errorf("what was not applied is answered, %d are open", r.open)
+	}
+	r.apply(commit(&event.ExecutionChanged{Trigger: "resume"}), func(*Receipt) {})
+	if r.by["inp_1"].Answerable() || r.open != 2 {
+		t.Errorf("it waits no longer, and is answered; %d are open", r.open)
+	}
+	over = r.apply(commit(&event.InputSettled{Input: "inp_1", State: "completed", Stop: "refusal"}), func(*Receipt) {})
+	if len(over) != 1 || over[0].stopReason() != "refusal" || r.open != 1 || len(r.running) != 0 {
+		t.Errorf("%+v, %d open", over, r.open)
+	}
+}
+
 // TestNoticesStayOutOfTheModel: what zuno says to the user is drawn, and no request holds it.
 //
 // spec: A109 A115

@@ -347,7 +347,7 @@ func (x *session) answer(o *observer, r *Receipt, head *headMeta) {
 		}
 		_ = req.ReplyError((&wire.Error{Code: wire.CodeInternalError, Message: message}).With(map[string]any{"admission": "accepted", "reason": "turnFailed", "receipt": r, "head": head}))
 	default:
-		_ = req.Reply(schema.PromptResponse{StopReason: schema.StopReason(r.StopReason), Meta: schema.Meta("zuno", promptMeta{Receipt: r, Head: head})})
+		_ = req.Reply(schema.PromptResponse{StopReason: schema.StopReason(r.stopReason()), Meta: schema.Meta("zuno", promptMeta{Receipt: r, Head: head})})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"zuno/internal/engine"
 	"zuno/journal/event"
+	"zuno/projections/lifecycle"
 )
 
 // Receipt is what became of an input, as clients see it under _meta.zuno.receipt. It only ever moves forward: admitted,
@@ -24,6 +25,8 @@ type Receipt struct {
 	Error            *Fault `json:"error,omitempty"`
 	ExecutionGate    *Gate  `json:"executionGate,omitempty"`
 	TimeUpdated      string `json:"timeUpdated"`
+
+	asks bool // what it leads to waits for a human
 }
 
 // Gate is why a saved input is not run. It stands beside the receipt until a turn takes the input.
@@ -49,8 +52,16 @@ func (r *Receipt) Terminal() bool {
 	return r.State == "completed" || r.State == "failed" || r.State == "cancelled"
 }
 
-// Answerable says that whoever waits for the input can be told something: it is over, or it is held.
-func (r *Receipt) Answerable() bool { return r.Terminal() || r.ExecutionGate != nil }
+// Answerable says that whoever waits for the input can be told something: it is over, it is held, or it waits for a human.
+func (r *Receipt) Answerable() bool { return r.Terminal() || r.ExecutionGate != nil || r.asks }
+
+// stopReason is that of the answer. One that waits for a human ends the prompt's turn, while its receipt goes on.
+func (r *Receipt) stopReason() string {
+	if r.asks && !r.Terminal() {
+		return "end_turn"
+	}
+	return r.StopReason
+}
 
 // receipts folds the receipts of a session's inputs.
 type receipts struct {
@@ -58,6 +69,7 @@ type receipts struct {
 	sequence uint64 // events of the root stream so far
 	open     int    // inputs that are neither over nor held
 	by       map[string]*Receipt
+	running  []*Receipt // applied and not over, in the order of their application
 }
 
 func newReceipts(session string) *receipts {
@@ -101,15 +113,30 @@ func (r *receipts) apply(c *engine.Committed, changed func(*Receipt)) (over []*R
 				step(id, func(x *Receipt) { x.State = "recorded" })
 			}
 		case *event.InputApplied:
-			step(e.Input, func(x *Receipt) { x.State, x.TurnID, x.AppliedAt, x.ExecutionGate = "applied", e.Turn, at, nil })
+			step(e.Input, func(x *Receipt) {
+				x.State, x.TurnID, x.AppliedAt, x.ExecutionGate = "applied", e.Turn, at, nil
+				r.running = append(r.running, x)
+			})
 		case *event.InputGated:
 			step(e.Input, func(x *Receipt) {
 				x.ExecutionGate = &Gate{e.Gate.Reason, e.Gate.Recovery, e.Gate.Revision, e.Gate.Cycle, e.Gate.Request, e.Gate.Source}
 				over = append(over, x)
 			})
+		case *event.ExecutionChanged:
+			asks := e.Trigger == string(lifecycle.ExecutionWaitHuman)
+			for _, x := range r.running {
+				if x.asks == asks {
+					continue
+				}
+				step(x.InputID, func(x *Receipt) { x.asks = asks })
+				if asks {
+					over = append(over, x)
+				}
+			}
 		case *event.InputSettled:
 			step(e.Input, func(x *Receipt) {
 				x.State, x.StopReason, x.CompletedAt = e.State, e.Stop, at
+				r.running = slices.DeleteFunc(r.running, func(o *Receipt) bool { return o == x })
 				switch e.State {
 				case "cancelled":
 					x.ExecutionGate = nil // it holds nothing any more
