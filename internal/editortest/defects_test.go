@@ -62,10 +62,11 @@ func TestSeededDefectsAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays some thousand sessions")
 	}
-	defer flag.Set("rapid.checks", "100")
-	_ = flag.Set("rapid.checks", "40")
-	defer flag.Set("rapid.shrinktime", "2s")
-	_ = flag.Set("rapid.shrinktime", "0s") // the reason counts, not the length of the story
+	for name, value := range map[string]string{"rapid.checks": "40", "rapid.shrinktime": "0s"} { // the reason counts, not the length of the story
+		before := flag.Lookup(name).Value.String()
+		_ = flag.Set(name, value)
+		defer flag.Set(name, before)
+	}
 	for _, c := range []struct {
 		name   string
 		defect defect

@@ -145,18 +145,25 @@ func (m *machine) sessionID() string {
 	return m.session
 }
 
-// open begins with the session, or with a new one where the process died before there was anything of it.
+// open begins a connection.
 func (m *machine) open() {
-	c := m.life.editor
-	if _, err := c.Initialize(m.ctx()); err != nil {
+	if _, err := m.life.editor.Initialize(m.ctx()); err != nil {
 		m.t.Fatalf("initialize: %v", err)
 	}
+	m.enter()
+}
+
+// enter opens the session, or a new one where nothing of it was ever saved.
+func (m *machine) enter() {
+	c := m.life.editor
 	if m.session != "" {
 		err := c.Load(m.ctx(), m.session, m.cwd)
 		var e *wire.Error
 		switch {
 		case err == nil:
 			m.follow()
+			return
+		case m.over(): // it died meanwhile
 			return
 		case !errors.As(err, &e) || e.Code != wire.CodeResourceNotFound:
 			m.t.Fatalf("load: %v", err)
@@ -165,6 +172,9 @@ func (m *machine) open() {
 		}
 	}
 	id, err := c.New(m.ctx(), m.cwd)
+	if m.over() {
+		return
+	}
 	if err != nil {
 		m.t.Fatalf("session/new: %v", err)
 	}

@@ -9,10 +9,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	_ = flag.Set("rapid.nofailfile", "true") // a seeded defect is found on purpose
-	_ = flag.Set("rapid.steps", "40")
-	_ = flag.Set("rapid.shrinktime", "2s")
+	for name, value := range map[string]string{
+		"rapid.nofailfile": "true", // a seeded defect is found on purpose
+		"rapid.checks":     "200", "rapid.steps": "40", "rapid.shrinktime": "2s",
+	} {
+		_ = flag.Set(name, value)
+	}
+	flag.Parse() // what the command line says counts
 	os.Exit(m.Run())
 }
 
@@ -28,12 +31,4 @@ func property(d defect) func(*rapid.T) {
 // A whole session as an editor has it, with everything that users, models, tools and the machine do to it.
 //
 // spec: D245 D271
-func TestWholeSession(t *testing.T) {
-	checks := "200"
-	if testing.Short() {
-		checks = "25"
-	}
-	defer flag.Set("rapid.checks", "100")
-	_ = flag.Set("rapid.checks", checks)
-	rapid.Check(t, property(defect{}))
-}
+func TestWholeSession(t *testing.T) { rapid.Check(t, property(defect{})) }
