@@ -12,6 +12,7 @@ import (
 	"zuno/journal"
 	"zuno/journal/event"
 	"zuno/projections"
+	"zuno/projections/lifecycle"
 )
 
 // turn is the running turn.
@@ -281,6 +282,26 @@ func TestRefusedSteerWritesNothing(t *testing.T) {
 	x.must(&commands.AdmitInput{Blocks: []event.Block{{Type: event.BlockText, Text: event.NewText("/resume")}}, Control: &event.Control{Kind: event.ControlResume}})
 	st = x.asked()
 	refused(steering(x.turn(), "x"), commands.CodeNotSteerable)
+	st.finish()
+	x.idle()
+	// A turn that only discusses.
+	if err := x.close(t.Context(), "shutdown"); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.mem.Reopen(); err != nil {
+		t.Fatal(err)
+	}
+	x.forge(&event.ExecutionChanged{Trigger: string(lifecycle.ExecutionPause), Phase: "paused", Reason: commands.GateUncertain, Goal: "goal_1"})
+	x = x.reopen()
+	x.prompt("what happened?")
+	st = x.asked()
+	x.view(func(v *projections.View) {
+		if v.Root.Turns.Active == nil || !v.Root.Turns.Active.Discussion {
+			t.Error("this is no discussion")
+		}
+	})
+	refused(steering(x.turn(), "x"), commands.CodeNotSteerable)
+	_ = st.text("answer")
 	st.finish()
 	x.idle()
 }

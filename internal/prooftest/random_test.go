@@ -14,8 +14,9 @@ import (
 )
 
 // An editor does what editors do, in any order: it prompts, queues, steers, sends again, withdraws, stops with and without a name,
-// loads, resumes, closes and types commands, all while a real agent works. Every prompt is answered once, with what its receipt
-// says; every input has one end; what the agent recorded it would decide again.
+// loads, resumes, closes and types commands, all while a real agent works, whose provider fails now and then and which is killed.
+// Every prompt that was not lost with its process is answered once, with what its receipt says; every input has one end, but for
+// those that are held after three deaths; what the agent recorded it would decide again.
 //
 // spec: A037 A044 A067 D245 D246
 func TestEveryPromptIsAnsweredOnce(t *testing.T) {
@@ -32,6 +33,7 @@ type sentPrompt struct {
 	turn      *client.Turn
 	id, text  string
 	withdrawn bool
+	lost      bool // with its process
 }
 
 func randomEditor(t *testing.T, seed uint64) {
@@ -44,23 +46,28 @@ responses:
   - text: Done.
   - calls: [{ tool: nope, args: {} }]
   - text: So.
+  - error: { status: 400, code: bad }
 repeat: true
 `)
 	p.write("a.txt", "x\n")
 	out := &lines{}
-	c, err := client.Start(client.Config{Binary: zuno, Args: []string{"acp"}, Env: p.env, Dir: p.dir, Permission: client.Allow, Tap: out})
-	if err != nil {
-		t.Fatal(err)
+	start := func() *client.Client {
+		c, err := client.Start(client.Config{Binary: zuno, Args: []string{"acp"}, Env: p.env, Dir: p.dir, Permission: client.Allow, Tap: out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Kill() })
+		if _, err := c.Initialize(p.ctx()); err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
-	t.Cleanup(func() { _ = c.Kill() })
-	if _, err := c.Initialize(p.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	c := start()
 	session, err := c.New(p.ctx(), p.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []*sentPrompt
+	var all, earlier []*sentPrompt // of this process, of those before
 	prompt := func(id, text, delivery string) {
 		zuno := map[string]string{}
 		if id != "" {
@@ -117,11 +124,38 @@ repeat: true
 					return // all was withdrawn before it was taken: there never was such a session
 				}
 			}
+		case 20:
+			if r.IntN(2) == 0 {
+				continue
+			}
+			if err := c.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range all {
+				_, err := s.turn.Wait(p.ctx())
+				var refused *wire.Error
+				s.lost = err != nil && !errors.As(err, &refused)
+			}
+			out = &lines{}
+			c = start()
+			if err := c.Load(p.ctx(), session, p.dir); err != nil && len(p.receipts(session)) > 0 {
+				t.Fatal(err)
+			} else if err != nil {
+				return
+			}
+			earlier, all = append(earlier, all...), nil
+			prompt(id, "This is "+id+".", "")
 		default: // let it work
 			_, _ = all[r.IntN(len(all))].turn.Wait(p.ctx())
 		}
 	}
+	for _, s := range earlier {
+		if s.lost && s.id != "" && !s.withdrawn {
+			prompt(s.id, s.text, "")
+		}
+	}
 	prompt("last", "This is the last.", "queue") // whatever a close has left goes on with it
+	held := false
 	for _, s := range all {
 		resp, err := s.turn.Wait(p.ctx())
 		var refused *wire.Error
@@ -135,6 +169,9 @@ repeat: true
 			t.Fatalf("%q is answered %v %v\n%s", s.text, resp.StopReason, err, c.Stderr())
 		case refused.Code == wire.CodeRequestCancelled && s.withdrawn:
 		case refused.Code == wire.CodeInternalError && strings.Contains(data, "executionObservationUnavailable"):
+		case refused.Code == wire.CodeInternalError && strings.Contains(data, `"state":"failed"`):
+		case refused.Code == wire.CodeGated && strings.Contains(data, `"reason":"execution_unavailable"`):
+			held = true
 		case strings.HasPrefix(s.text, "/resume") && (strings.Contains(data, `"state":"failed"`)):
 		default:
 			t.Errorf("%q is answered %d %s %s", s.text, refused.Code, refused.Message, data)
@@ -157,7 +194,7 @@ repeat: true
 	n := 0
 	for id, in := range p.receipts(session) {
 		n++
-		if id != "" && (in.admitted != 1 || in.recorded > 1 || in.applied > 1 || in.settled != 1) {
+		if id != "" && (in.admitted != 1 || in.recorded > 1 || in.applied > 1 || in.settled > 1 || in.settled == 0 && !held) {
 			t.Errorf("%s: %+v", id, in)
 		}
 	}
