@@ -83,7 +83,7 @@ func (x *session) cancel(turn string) {
 	switch {
 	case err == nil:
 	case !errors.As(err, &refusal):
-		x.server.log.Error("cancel failed", "session", x.id, "error", err)
+		x.server.rejectCancel(x.id, turn, "it could not be saved ("+err.Error()+")")
 	case turn != "" && refusal.Code != commands.CodeStopping:
 		x.server.rejectCancel(x.id, turn, refusal.Reason)
 	}

@@ -107,7 +107,7 @@ func withdrawInput(v *projections.View, c *WithdrawInput, at Stamp) Decision {
 	}
 	if t != nil && t.AtFinal() && t.Backoff == nil { // it may have been all that the turn still went on for
 		if d := s.Deliverable(); len(d) == 1 && d[0] == in {
-			out = append(out, endTurn(s, t, "completed", stopReason(t.Request.Finish), event.Failure{})...)
+			out = append(out, endFinal(s, t, t.Request.Finish, t.Request.Lack)...)
 		}
 	}
 	return Decision{Events: out}

@@ -141,10 +141,11 @@ func completeResponse(v *projections.View, c *CompleteResponse, at Stamp) Decisi
 		return Decision{Refusal: refused}
 	}
 	out, sum := lastParts(r, c.Parts)
-	out = append(out, &event.ResponseCompleted{
+	completed := &event.ResponseCompleted{
 		Request: r.ID, Attempt: r.Attempt, Finish: c.Finish, Usage: c.Usage,
 		Calls: uint64(len(c.Calls)), Parts: sum, Entry: c.Entry, Conditional: c.Conditional,
-	})
+	}
+	out = append(out, completed)
 	for i := range c.Calls {
 		out = append(out, requestCall(v, t, r, &c.Calls[i], uint64(i+1))...)
 	}
@@ -156,13 +157,20 @@ func completeResponse(v *projections.View, c *CompleteResponse, at Stamp) Decisi
 		// The stop came while the response was on its way: its calls are recorded and none of them runs.
 		out = append(stopRequested(out), endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
 	case len(c.Calls) == 0 && stopReason(c.Finish) != "refusal" && len(s.Deliverable()) > 0:
-		// A real follow-up waits: the turn goes on with it instead of ending here.
-	case len(c.Calls) == 0 && c.Lack != "" && stopReason(c.Finish) == "end_turn":
-		out = append(out, endTurn(s, t, "failed", "", event.Failure{Code: c.Lack, Reason: event.NewText("the model finished without an answer (" + c.Lack + "); send the prompt again or ask in other words")})...)
+		// A real follow-up waits: the turn goes on with it instead of ending here, unless it is withdrawn.
+		completed.Lack = c.Lack
 	case len(c.Calls) == 0:
-		out = append(out, endTurn(s, t, "completed", stopReason(c.Finish), event.Failure{})...)
+		out = append(out, endFinal(s, t, c.Finish, c.Lack)...)
 	}
 	return Decision{Events: out}
+}
+
+// endFinal ends a turn with its final response. One that properly ends without an answer has not done what was asked.
+func endFinal(s *projections.Session, t *projections.Turn, finish, lack string) []event.Payload {
+	if lack != "" && stopReason(finish) == "end_turn" {
+		return endTurn(s, t, "failed", "", event.Failure{Code: lack, Reason: event.NewText("the model finished without an answer (" + lack + "); send the prompt again or ask in other words")})
+	}
+	return endTurn(s, t, "completed", stopReason(finish), event.Failure{})
 }
 
 // stopReason is ACP's word for a provider's finish reason.

@@ -51,6 +51,7 @@ type Request struct {
 	Attempt uint64         `json:"attempt"`
 	Open    bool           `json:"open"`
 	Finish  string         `json:"finish,omitempty"` // of a completed response; empty for a cut or failed one
+	Lack    string         `json:"lack,omitempty"`   // what a final answer misses, where the turn goes on
 	Calls   uint64         `json:"calls"`
 	Parts   uint64         `json:"parts"` // recorded parts of this attempt
 	Digests []journal.Hash `json:"-"`     // of their texts
@@ -192,7 +193,7 @@ var turnFolds = folds{
 			return impossible("request %s: its parts do not have the recorded digest", e.Request)
 		}
 		r.Digests = nil
-		r.Open, r.Finish, r.Calls = false, e.Finish, e.Calls
+		r.Open, r.Finish, r.Lack, r.Calls = false, e.Finish, e.Lack, e.Calls
 		s.Script.answered(e.Entry, e.Conditional)
 		return nil
 	}),

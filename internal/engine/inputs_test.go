@@ -657,3 +657,34 @@ func TestCloseRacesTheBeginning(t *testing.T) {
 		t.Errorf("there was no race: %v", ended)
 	}
 }
+
+// A final response without an answer goes on for what waits. Where that is withdrawn the turn has no answer, and says so.
+//
+// spec: A064 A151
+func TestWithdrawAfterNoAnswer(t *testing.T) {
+	for _, words := range []string{"", "answer"} {
+		x := newBench(t).session()
+		one := x.prompt("one")
+		st := x.asked()
+		gone := x.prompt("gone")
+		g := newGate(x)
+		lack, want := model.LackAnswer, "failed" // thoughts only
+		if words != "" {
+			lack, want = "", "completed"
+		}
+		st.end <- func() (*model.Response, error) { return &model.Response{Finish: "stop", Lack: lack}, nil }
+		<-g.arrived
+		take, _ := x.encode("withdraw", "user", 0, &commands.WithdrawInput{Input: gone})
+		x.queue <- take
+		x.mem.Before = nil
+		g.open <- nil
+		if a := <-take.done; a.err != nil {
+			t.Fatal(a.err)
+		}
+		x.idle()
+		x.quiet()
+		if states := x.states(); states[one] != want || states[gone] != "cancelled" {
+			t.Errorf("lack %q: %v", lack, states)
+		}
+	}
+}

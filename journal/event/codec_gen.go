@@ -3274,6 +3274,9 @@ func (x *ResponseCompleted) EncodeMsg(e *Encoder) {
 	if x.Conditional {
 		n++
 	}
+	if x.Lack != "" {
+		n++
+	}
 	e.Map(n)
 	if x.Request != "" {
 		e.String("request")
@@ -3307,6 +3310,10 @@ func (x *ResponseCompleted) EncodeMsg(e *Encoder) {
 		e.String("conditional")
 		e.Bool(x.Conditional)
 	}
+	if x.Lack != "" {
+		e.String("lack")
+		e.String(x.Lack)
+	}
 }
 
 // DecodeMsg reads x, which must be zero.
@@ -3329,6 +3336,8 @@ func (x *ResponseCompleted) DecodeMsg(r *Reader) {
 			x.Entry = r.Uint()
 		case "conditional":
 			x.Conditional = r.Bool()
+		case "lack":
+			x.Lack = r.String()
 		default:
 			r.Skip()
 		}
@@ -3345,7 +3354,8 @@ func (x *ResponseCompleted) IsZero() bool {
 		x.Calls == 0 &&
 		x.Parts == (journal.Hash{}) &&
 		x.Entry == 0 &&
-		!x.Conditional
+		!x.Conditional &&
+		x.Lack == ""
 }
 
 // EncodeMsg writes x.

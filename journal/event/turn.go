@@ -92,6 +92,7 @@ type ResponseCompleted struct {
 	// Entry is the place in the scripted model's script that answered; Conditional that it had a condition.
 	Entry       uint64 `msgpack:"entry" json:"entry,omitempty"`
 	Conditional bool   `msgpack:"conditional" json:"conditional,omitempty"`
+	Lack        string `msgpack:"lack" json:"lack,omitempty"` // what a final answer misses, where the turn goes on with what waits
 }
 
 // CutReason says why an attempt ended without its finish marker.
