@@ -127,6 +127,11 @@ func TestSeededDefectsAreFound(t *testing.T) {
 			[]string{"was answered 2 times"},
 		},
 		{
+			"something of a turn follows its answer",
+			defect{says: after},
+			[]string{"comes after the answer of its prompt"},
+		},
+		{
 			"the end of a card is drawn on load alone",
 			defect{says: once},
 			[]string{"a load draws"},
@@ -215,22 +220,41 @@ func once() func([]byte) []byte {
 	})
 }
 
+// answered is the receipt that a prompt's answer carries.
+type answered struct {
+	Result struct {
+		Meta struct {
+			Zuno struct {
+				Receipt struct{ SessionID, TurnID string }
+			}
+		} `json:"_meta"`
+	}
+}
+
+func update(session string, u schema.SessionUpdate) []byte {
+	line, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": schema.MethodSessionUpdate, "params": schema.SessionNotification{SessionID: session, Update: u}})
+	return append(line, '\n')
+}
+
+// after says something more of a turn, that draws nothing, behind the answer.
+func after() func([]byte) []byte {
+	return lines(func(line []byte) []byte {
+		var x answered
+		if !answers(line, `"stopReason":"end_turn"`) || json.Unmarshal(line, &x) != nil || x.Result.Meta.Zuno.Receipt.TurnID == "" {
+			return line
+		}
+		r := x.Result.Meta.Zuno.Receipt
+		return append(slices.Clone(line), update(r.SessionID, schema.InfoUpdate(schema.Nullable{}, schema.Nullable{}).WithMeta(schema.Meta("zuno", map[string]string{"turnId": r.TurnID})))...)
+	})
+}
+
 // echo repeats the user's words before a prompt is answered.
 func echo() func([]byte) []byte {
 	return lines(func(line []byte) []byte {
-		var x struct {
-			Result struct {
-				Meta struct {
-					Zuno struct{ Receipt struct{ SessionID string } }
-				} `json:"_meta"`
-			}
-		}
+		var x answered
 		if !answers(line, `"stopReason"`) || json.Unmarshal(line, &x) != nil {
 			return line
 		}
-		u, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": schema.MethodSessionUpdate, "params": schema.SessionNotification{
-			SessionID: x.Result.Meta.Zuno.Receipt.SessionID, Update: schema.UserChunk("echo", schema.Text("input")),
-		}})
-		return append(append(u, '\n'), line...)
+		return append(update(x.Result.Meta.Zuno.Receipt.SessionID, schema.UserChunk("echo", schema.Text("input"))), line...)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"zuno/acp/client"
 	"zuno/acp/schema"
@@ -20,22 +21,26 @@ import (
 type receipt struct {
 	InputID string `json:"inputId"`
 	State   string `json:"state"`
+	TurnID  string `json:"turnId"`
 }
 
 var ranks = map[string]int{"admitted": 1, "recorded": 2, "applied": 3, "completed": 4, "failed": 4, "cancelled": 4}
 
-// heard looks at one line of the agent: each request is answered once, and receipts only move forward.
+// heard looks at one line of the agent: each request is answered once, receipts only move forward, and nothing of a turn comes after
+// its answer, unless it is replayed.
 func (m *machine) heard(line []byte) {
 	type meta struct {
 		Zuno struct {
 			Receipt *receipt `json:"receipt"`
+			TurnID  string   `json:"turnId"`
 		} `json:"zuno"`
 	}
 	var x struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 		Result struct {
-			Meta meta `json:"_meta"`
+			Meta meta   `json:"_meta"`
+			Stop string `json:"stopReason"`
 		} `json:"result"`
 		Error struct {
 			Data struct {
@@ -56,6 +61,12 @@ func (m *machine) heard(line []byte) {
 		if m.answers[string(x.ID)]++; m.answers[string(x.ID)] > 1 {
 			m.wrongLocked("request %s was answered %d times", x.ID, m.answers[string(x.ID)])
 		}
+	}
+	if turn := x.Params.Update.Meta.Zuno.TurnID; turn != "" && m.ended[turn] && !m.loading {
+		m.wrongLocked("an update of turn %s comes after the answer of its prompt: %.300s", turn, line)
+	}
+	if r := x.Result.Meta.Zuno.Receipt; r != nil && x.Result.Stop == "end_turn" && r.TurnID != "" {
+		m.ended[r.TurnID] = true
 	}
 	for _, r := range []*receipt{x.Result.Meta.Zuno.Receipt, x.Error.Data.Receipt, x.Params.Update.Meta.Zuno.Receipt} {
 		if r == nil {
@@ -145,7 +156,7 @@ func (m *machine) always() {
 // the other side of them: then the user's messages and all the rest are compared each for itself.
 func (m *machine) loaded() {
 	before := m.drawn()
-	if err := m.life.editor.Load(m.ctx(), m.session, m.cwd); err != nil {
+	if err := m.load(); err != nil {
 		if m.over() {
 			return
 		}
@@ -172,6 +183,18 @@ func (m *machine) resumed() {
 	if after := m.drawn(); after != before && !m.over() {
 		m.t.Fatalf("after a resume the editor holds\n%s\nand it held\n%s", after, before)
 	}
+}
+
+// load has the session replayed into an empty editor.
+func (m *machine) load() error {
+	set := func(on bool) {
+		m.mu.Lock()
+		m.loading = on
+		m.mu.Unlock()
+	}
+	set(true)
+	defer set(false)
+	return m.life.editor.Load(m.ctx(), m.session, m.cwd)
 }
 
 // drawn is what the editor holds.
@@ -214,6 +237,7 @@ func (m *machine) rest() {
 	if len(m.waiting) > 0 {
 		m.t.Fatalf("%d prompts are not answered at rest, the first of them %q", len(m.waiting), m.waiting[0].text)
 	}
+	m.observed()
 	s := m.life.host.Get(m.session)
 	var live []byte
 	if err := s.Read(func(v *projections.View) {
@@ -235,6 +259,23 @@ func (m *machine) rest() {
 	m.always()
 	m.loaded()
 	m.disk(live)
+}
+
+// observed waits until those who only look on are answered, too.
+func (m *machine) observed() {
+	for deadline := time.After(m.patience()); ; {
+		m.mu.Lock()
+		left, changed := m.observers, m.changed
+		m.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			m.t.Fatalf("%d messages that were sent again are not answered at rest", left)
+		}
+	}
 }
 
 func (m *machine) held(id string) (held bool) {

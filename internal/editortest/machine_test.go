@@ -62,8 +62,12 @@ type machine struct {
 	told    map[string]string // input → newest state that the user was told
 	answers map[string]int    // of the present connection, by the id of the request
 	said    map[string]string // message id → text
+	ended   map[string]bool   // turns whose prompts were answered
+	loading bool              // what comes may be history
 	waiting []*sent
 	count   int
+
+	observers int // messages that were sent again and are not answered
 
 	overlapped bool // the editor shows a message that was typed while words came in
 }
@@ -98,7 +102,7 @@ func newMachine(t *rapid.T, d defect) *machine {
 	}
 	m := &machine{
 		t: t, defect: d, base: base, cwd: filepath.Join(base, "w"), changed: make(chan struct{}), now: 1_000_000, history: newHistory(),
-		ran: map[string]int{}, told: map[string]string{}, said: map[string]string{},
+		ran: map[string]int{}, told: map[string]string{}, ended: map[string]bool{}, said: map[string]string{},
 	}
 	if d.says != nil {
 		m.says = d.says()
@@ -157,7 +161,7 @@ func (m *machine) open() {
 func (m *machine) enter() {
 	c := m.life.editor
 	if m.session != "" {
-		err := c.Load(m.ctx(), m.session, m.cwd)
+		err := m.load()
 		var e *wire.Error
 		switch {
 		case err == nil:

@@ -1,6 +1,7 @@
 package editortest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -50,8 +51,17 @@ func (m *machine) retry(id, text string) {
 	}
 	editor, session := m.life.editor, m.session
 	before := m.admitted()
-	go func() { // the answer comes with the end of the input; that there is one is counted where it is heard
-		_ = editor.Call(m.t.Context(), schema.MethodSessionPrompt, schema.PromptRequest{
+	m.mu.Lock()
+	m.observers++
+	m.mu.Unlock()
+	go func() { // the answer comes with the end of the input
+		defer func() {
+			m.mu.Lock()
+			m.observers--
+			m.signal()
+			m.mu.Unlock()
+		}()
+		_ = editor.Call(context.Background(), schema.MethodSessionPrompt, schema.PromptRequest{
 			SessionID: session, Prompt: []schema.ContentBlock{schema.Text(text)}, Meta: schema.Meta("zuno", map[string]any{"messageId": id}),
 		}, nil)
 	}()
@@ -98,7 +108,7 @@ func (m *machine) steer(turn string) {
 }
 
 func (m *machine) loadedAnew() {
-	if err := m.life.editor.Load(m.ctx(), m.session, m.cwd); err != nil && !m.over() {
+	if err := m.load(); err != nil && !m.over() {
 		m.t.Fatalf("load: %v", err)
 	}
 	m.settle()
