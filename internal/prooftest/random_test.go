@@ -172,7 +172,7 @@ repeat: true
 		case refused.Code == wire.CodeInternalError && strings.Contains(data, `"state":"failed"`):
 		case refused.Code == wire.CodeGated && strings.Contains(data, `"reason":"execution_unavailable"`):
 			held = true
-		case strings.HasPrefix(s.text, "/resume") && (strings.Contains(data, `"state":"failed"`)):
+		case strings.HasPrefix(s.text, "/resume") && strings.Contains(data, `"state":"failed"`):
 		default:
 			t.Errorf("%q is answered %d %s %s", s.text, refused.Code, refused.Message, data)
 		}
