@@ -14,16 +14,42 @@ import (
 func (h *Host) Close(ctx context.Context, id, source string) error {
 	h.mu.Lock()
 	s := h.sessions[id]
-	delete(h.sessions, id)
+	if s != nil {
+		delete(h.sessions, id)
+		h.moving++
+	}
 	h.mu.Unlock()
 	if s == nil {
 		return nil
 	}
+	defer h.leave()
 	return s.close(ctx, source)
 }
 
-// Shutdown closes every session.
+// Shutdown closes every session, also those that are just being created or opened, and waits for those that are being closed
+// already: whoever ends the process next leaves nothing behind that runs. No session is created or opened after it.
 func (h *Host) Shutdown(ctx context.Context, source string) error {
+	h.mu.Lock()
+	h.leaving = true
+	if h.moving > 0 && h.quiet == nil {
+		h.quiet = make(chan struct{})
+	}
+	quiet := h.quiet
+	h.mu.Unlock()
+	first := make(chan error, 1)
+	go func() { first <- h.closeAll(ctx, source) }()
+	var late error
+	if quiet != nil {
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			late = fmt.Errorf("a session is still being opened or closed: %w", ctx.Err())
+		}
+	}
+	return errors.Join(<-first, late, h.closeAll(ctx, source))
+}
+
+func (h *Host) closeAll(ctx context.Context, source string) error {
 	h.mu.Lock()
 	var ids []string
 	for id := range h.sessions {

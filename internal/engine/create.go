@@ -14,6 +14,10 @@ import (
 // Create makes a reserved session durable with its first command: session.opened, policy.resolved and
 // the command are three commits of one transaction. o follows from the first of them; nil for nobody.
 func (h *Host) Create(id, cwd string, set *Settings, o Observer, commandID, actor string, first commands.Command) (*Session, Outcome, error) {
+	if err := h.enter(); err != nil {
+		return nil, Outcome{}, err
+	}
+	defer h.leave()
 	h.sweepOnce()
 	installation, err := h.installation()
 	if err != nil {

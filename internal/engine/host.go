@@ -34,6 +34,9 @@ type Host struct {
 	mu       sync.Mutex
 	sessions map[string]*Session
 	opening  map[string]chan struct{}
+	moving   int           // sessions that are being created, opened or closed
+	quiet    chan struct{} // closed when none is; nil when nobody waits for that
+	leaving  bool          // no session is created or opened any more
 
 	swept sync.Once
 
@@ -121,6 +124,27 @@ func (h *Host) newSession(id, cwd string, set *Settings) *Session {
 	}
 	s.settings.Store(set)
 	return s
+}
+
+// enter says that a session is being created or opened, until the host is told by [Host.leave] that it is not any more. It is
+// refused once the host shuts down: nobody would close the session.
+func (h *Host) enter() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.leaving {
+		return ErrClosed
+	}
+	h.moving++
+	return nil
+}
+
+func (h *Host) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.moving--; h.moving == 0 && h.quiet != nil {
+		close(h.quiet)
+		h.quiet = nil
+	}
 }
 
 // Get gives a session that this process has open; nil when it has not.

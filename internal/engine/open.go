@@ -34,6 +34,10 @@ func (h *Host) openSeen(ctx context.Context, id string, o Observer) (s *Session,
 	if !ValidSessionID(id) {
 		return nil, false, ErrNotFound
 	}
+	if err := h.enter(); err != nil {
+		return nil, false, err
+	}
+	defer h.leave()
 	for {
 		h.mu.Lock()
 		if s := h.sessions[id]; s != nil && !s.lost.Load() {

@@ -118,19 +118,14 @@ func (s *Session) Do(ctx context.Context, id, actor string, c commands.Command) 
 }
 
 func (s *Session) do(ctx context.Context, id, actor string, cause uint64, c commands.Command) (Outcome, error) {
-	return s.doQueued(ctx, id, actor, cause, c, func() {})
-}
-
-// doQueued is do, and calls queued when the command has its place in the order of decisions.
-func (s *Session) doQueued(ctx context.Context, id, actor string, cause uint64, c commands.Command, queued func()) (Outcome, error) {
 	r, err := s.encode(id, actor, cause, c)
 	if err != nil {
 		return Outcome{}, err
 	}
-	return s.submit(ctx, r, queued)
+	return s.submit(ctx, r, func() {})
 }
 
-// submit waits for what becomes of an encoded command.
+// submit waits for what becomes of an encoded command, and calls queued when that has its place in the order of decisions.
 func (s *Session) submit(ctx context.Context, r *request, queued func()) (Outcome, error) {
 	if err := s.enqueue(ctx, r); err != nil {
 		return Outcome{}, err
