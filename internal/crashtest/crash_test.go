@@ -127,6 +127,7 @@ type witness struct {
 	terminal map[string]string // receipt → state
 	ended    map[string]string // card → status
 	running  string            // the turn of the newest update
+	seen     atomic.Int64      // updates
 }
 
 func newWitness() *witness {
@@ -181,6 +182,7 @@ func (w *witness) turn() string {
 
 // see takes an update.
 func (w *witness) see(_ string, u schema.SessionUpdate) {
+	w.seen.Add(1)
 	b, err := json.Marshal(u)
 	if err != nil {
 		return
