@@ -146,6 +146,14 @@ func (e *explainer) receipt(in *projections.Input, x happening) {
 		if p.Input == in.ID {
 			e.step(x, "applied", "request %s, which holds it, went to the model", short(p.Request, 80))
 		}
+	case *event.ControlRequested:
+		switch {
+		case p.Input != in.ID:
+		case p.Kind == "withdraw":
+			e.step(x, "withdraw", "the request that sent it was withdrawn  (%s)", p.ID)
+		case p.Kind == "stop":
+			e.step(x, "stop", "by %s, before its turn had begun  (%s)", short(p.Source, 40), p.ID)
+		}
 	case *event.InputSettled:
 		if p.Input == in.ID {
 			if err := e.recovered(&x); err != nil {
