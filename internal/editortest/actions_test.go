@@ -76,6 +76,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"the user permits": permits,
 		"the model says": func(t *rapid.T) {
 			must(t, m.model(func(s *stream) (*model.Response, error, bool) {
+				s.said = true
 				err := s.emit(model.Chunk{Kind: model.ChunkText, Text: "Some words.\n"})
 				return nil, err, err != nil
 			}))
@@ -156,7 +157,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 			}
 		},
 		"load": func(t *rapid.T) {
-			if m.streaming() || m.life.host.Get(m.session) == nil {
+			if m.saying() || m.life.host.Get(m.session) == nil {
 				t.Skip("what is shown live is not durable yet")
 			}
 			m.loaded()

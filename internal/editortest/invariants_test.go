@@ -151,9 +151,9 @@ func (m *machine) always() {
 	}
 }
 
-// loaded has the session replayed, and compares what the editor holds with what it held. It is not asked while a response streams,
-// of which an editor may show more than is durable. For the same reason a message that was typed while words came in may stand on
-// the other side of them: then the user's messages and all the rest are compared each for itself.
+// loaded has the session replayed, and compares what the editor holds with what it held. It is not asked while an editor shows words
+// that are not durable yet. For the same reason a message that was typed after such words may stand before them: then the user's
+// messages and all the rest are compared each for itself.
 func (m *machine) loaded() {
 	before := m.drawn()
 	if err := m.load(); err != nil {

@@ -54,6 +54,7 @@ type (
 	stream struct {
 		emit func(model.Chunk) error
 		do   chan func() (resp *model.Response, err error, over bool)
+		said bool // the editor shows words of it that are not durable
 	}
 	run struct {
 		call string
@@ -242,7 +243,7 @@ func (l *life) Salt(string) []byte { return []byte("salt of sixteen.") }
 
 // Stream is the model: it waits for the machine's word.
 func (l *life) Stream(ctx context.Context, r *model.Request, emit func(model.Chunk) error) (*model.Response, error) {
-	s := &stream{emit, make(chan func() (*model.Response, error, bool))}
+	s := &stream{emit: emit, do: make(chan func() (*model.Response, error, bool))}
 	l.m.mu.Lock()
 	l.m.asked(l, r)
 	l.m.mu.Unlock()

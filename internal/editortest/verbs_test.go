@@ -34,7 +34,7 @@ func (m *machine) prompt(queued bool, messageID string) {
 }
 
 func (m *machine) send(text string, zuno map[string]any) {
-	m.overlapped = m.overlapped || m.streaming()
+	m.overlapped = m.overlapped || m.saying()
 	meta, _ := json.Marshal(map[string]any{"zuno": zuno})
 	m.waiting = append(m.waiting, &sent{m.life.editor.PromptWith(m.session, meta, schema.Text(text)), text})
 	m.settle()
@@ -89,7 +89,7 @@ func (m *machine) steer(turn string) {
 	m.count++
 	text := fmt.Sprintf("input %d", m.count)
 	before := m.admitted()
-	m.overlapped = m.overlapped || m.streaming()
+	m.overlapped = m.overlapped || m.saying()
 	right := turn != "" && turn == m.active()
 	if right {
 		m.say(text)
@@ -263,8 +263,9 @@ func (m *machine) shut() {
 	m.settle()
 }
 
-func (m *machine) streaming() bool {
+// saying says that the editor shows words that are not durable.
+func (m *machine) saying() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.life.streams) > 0
+	return slices.ContainsFunc(m.life.streams, func(s *stream) bool { return s.said })
 }
