@@ -310,6 +310,15 @@ func TestAQueuedRepairIsRefusedWhenTheEvidenceIsGone(t *testing.T) {
 		"another revision": func(o *owner, turn string) {
 			o.forge(&event.ExecutionChanged{Trigger: "resume"}, &event.ExecutionChanged{Trigger: "pause", Reason: commands.GateBlocked, Cause: turn})
 		},
+		"another revision of the same": func(o *owner, turn string) {
+			o.forge(&event.ExecutionChanged{Trigger: "resume"}, &event.ExecutionChanged{Trigger: "pause", Reason: commands.GateBlocked, Cause: turn})
+			g, _ := commands.ExecutionGate(&o.root().Execution)
+			for _, in := range o.root().Inputs.Open {
+				if in.Control == nil {
+					o.forge(&event.InputGated{Input: in.ID, Gate: g})
+				}
+			}
+		},
 		"a real gate": func(o *owner, turn string) {
 			o.forge(&event.ExecutionChanged{Trigger: "resume"}, &event.ExecutionChanged{Trigger: "pause", Reason: commands.GateUser})
 		},
