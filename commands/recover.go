@@ -60,7 +60,7 @@ func recoverSession(v *projections.View, c *RecoverSession, at Stamp) Decision {
 	out = append(out, endTurn(s, t, "failed", "", fault)...)
 	waiting := uint64(0)
 	for _, in := range s.Inputs.Open {
-		if in.Turn != t.ID {
+		if in.Turn != t.ID && awaitsWake(s, in) {
 			waiting++
 		}
 	}
@@ -71,13 +71,19 @@ func recoverSession(v *projections.View, c *RecoverSession, at Stamp) Decision {
 // callStep names a call by what it does: the model that asks for the same thing again makes another call of it.
 func callStep(c *projections.Call) string { return "call:" + c.Tool + ":" + c.Args.String()[:16] }
 
+// awaitsWake says that an input waits for the next prompt. What met the gate that still stands was told so, and what an opening claims
+// begins with it.
+func awaitsWake(s *projections.Session, in *projections.Input) bool {
+	return s.Execution.Gate == nil || in.Gate == nil && in != claim(s)
+}
+
 // recoverQueue tells, once, of inputs that an earlier run admitted and never took. They keep their place.
 func recoverQueue(v *projections.View, at Stamp) Decision {
 	s := v.Root
 	var out []event.Payload
 	n, last := uint64(0), uint64(0)
 	for _, in := range s.Inputs.Open {
-		if s.Execution.Gate == nil || in.Gate == nil && in != claim(s) { // who met a gate was told so, and what is claimed begins now
+		if awaitsWake(s, in) {
 			n, last = n+1, in.Sequence
 		}
 	}
