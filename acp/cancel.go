@@ -34,7 +34,9 @@ func (s *Server) cancel(params json.RawMessage) {
 	case x == nil && exact:
 		s.rejectCancel(string(p.SessionID), turn, "the session is not open")
 	case x != nil:
-		x.post(nil, func() { x.cancel(turn) })
+		if !x.line.add(func() { x.cancel(turn) }, maxWaiting+spareNotices) {
+			s.rejectCancel(x.id, turn, "too much waits in the session")
+		}
 	}
 }
 

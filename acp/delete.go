@@ -24,11 +24,18 @@ func (s *Server) deleteSession(r *wire.Request) {
 	})
 }
 
-// delete removes a session that is open here. One that another process owns stays as it is, and open.
+// delete removes a session that is open here. One that another process owns stays as it is, and open; one of our own is closed
+// also where it cannot be removed.
 func (x *session) delete(req *wire.Request) (gone bool) {
 	if err := x.server.host.Delete(req.Context(), x.id); err != nil {
+		x.mu.Lock()
+		gone = x.engine != nil
+		x.mu.Unlock()
+		if gone {
+			_ = x.release(req.Context(), sourceClose)
+		}
 		_ = req.ReplyError(rpcError(err))
-		return false
+		return gone
 	}
 	_ = x.release(req.Context(), sourceDelete) // the host has closed it
 	_ = req.Reply(schema.DeleteSessionResponse{})

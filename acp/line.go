@@ -9,7 +9,7 @@ import (
 const (
 	// maxWaiting is how many requests of a session may wait for those before them.
 	maxWaiting = 1024
-	// spareNotices is how many notifications may wait beside a full line: they cannot be refused.
+	// spareNotices is how many stops may wait beside a full line: whoever wants to stop is not to be kept waiting.
 	spareNotices = 64
 )
 
@@ -52,16 +52,9 @@ func (l *line) work() {
 	}
 }
 
-// post gives the session something to do for a request, or for a notification when r is nil. A request that finds the
-// line full is refused, and fn does not run.
+// post gives the session something to do for a request, in the order of the wire. A request that finds the line full is refused,
+// and fn does not run.
 func (x *session) post(r *wire.Request, fn func()) bool {
-	if r == nil {
-		ok := x.line.add(fn, maxWaiting+spareNotices)
-		if !ok {
-			x.server.log.Warn("notification dropped: too many wait", "session", x.id)
-		}
-		return ok
-	}
 	ok := x.line.add(func() {
 		r.Run(func() {
 			if !x.readOnly(r) {

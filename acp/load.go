@@ -67,6 +67,11 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 	}
 	if was != nil {
 		was.Detach(x)
+		defer func() {
+			if err != nil { // it is not followed any more
+				x.Lost(err)
+			}
+		}()
 	}
 	defer spareCollector()()
 	x.beginReplay(quiet)
@@ -95,7 +100,7 @@ func (x *session) beginReplay(quiet bool) {
 	defer x.mu.Unlock()
 	waiting, own, told := x.waiting, x.own, x.told
 	x.reset()
-	x.waiting, x.own, x.told = waiting, own, told
+	x.waiting, x.own, x.told, x.lost = waiting, own, told, nil
 	x.replaying, x.projector.Replay = true, true
 	if quiet {
 		x.gate.set(gateShut)
@@ -117,10 +122,18 @@ func (x *session) endReplay() {
 	x.mu.Unlock()
 }
 
-// Replayed ends the history: what comes from here on is new, and waits for the answer.
+// Replayed ends the history: what comes from here on is new, and waits for the answer. So do the answers to prompts that are over
+// by now.
 func (x *session) Replayed() {
 	x.endReplay()
 	x.gate.set(gateHeld)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for input := range x.waiting {
+		if r := x.receipts.by[input]; r != nil && r.Answerable() {
+			x.done(r)
+		}
+	}
 }
 
 // failReplay ends a history that did not come to its end. What was not told yet is not told any more.

@@ -170,9 +170,8 @@ func (x *session) choose(req *wire.Request, o selection, change func(*engine.Cho
 	var err error
 	if s != nil {
 		command := "acp:choice:" + x.server.ids.ULID("choice:"+x.id).String()
-		x.mu.Lock()
-		x.own[command] = true
-		x.mu.Unlock()
+		x.owns(command)
+		defer x.disown(command)
 		_, _, err = s.Choose(context.Background(), command, choice)
 	} else if set, err = x.server.host.Reconfigure(x.id, x.cwd, choice); err == nil {
 		x.mu.Lock()

@@ -58,12 +58,19 @@ func (c *countedIDs) ULID(string) (id journal.RunID) {
 
 func (c *countedIDs) Salt(string) []byte { return []byte("0123456789abcdef") }
 
+// stopMe is a prompt whose turn runs until it is stopped.
+const stopMe = "go on until I stop you"
+
 // echo answers with the model and the level that it was asked for.
 type echo struct{}
 
-func (echo) Stream(_ context.Context, r *model.Request, emit func(model.Chunk) error) (*model.Response, error) {
+func (echo) Stream(ctx context.Context, r *model.Request, emit func(model.Chunk) error) (*model.Response, error) {
 	if err := emit(model.Chunk{Kind: model.ChunkText, Text: "answered by " + r.Model + " " + r.Params.Reasoning}); err != nil {
 		return nil, err
+	}
+	if m := r.Messages[len(r.Messages)-1]; strings.Contains(fmt.Sprint(m), stopMe) {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	return &model.Response{Finish: model.FinishStop}, nil
 }

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"math"
 
 	"zuno/acp/schema"
 	"zuno/acp/wire"
@@ -42,9 +43,7 @@ func (x *session) AskPermission(ctx context.Context, r engine.PermissionRequest)
 // it, or the model would be asked once more between the two, or a call would begin that was to be stopped.
 func (x *session) inTurn(ctx context.Context) {
 	done := make(chan struct{})
-	if !x.post(nil, func() { close(done) }) {
-		return
-	}
+	x.line.add(func() { close(done) }, math.MaxInt) // as many as there are questions
 	select {
 	case <-done:
 	case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 
 	"zuno/acp/schema"
@@ -146,10 +147,13 @@ func (x *session) admit(messageID string, blocks []event.Block, c commands.Comma
 		command = "acp:prompt:" + x.server.ids.ULID("prompt:"+x.id).String()
 	}
 	x.mu.Lock()
-	s := x.engine
+	s, gone := x.engine, x.lost
 	x.mu.Unlock()
+	defer x.disown(command)
 	var o engine.Outcome
 	switch {
+	case gone != nil:
+		return nil, false, lost(gone)
 	case s == nil && x.settings == nil:
 		return nil, false, errNoSession
 	case s == nil:
@@ -178,10 +182,17 @@ func (x *session) admit(messageID string, blocks []event.Block, c commands.Comma
 	return admitted(o), true, nil
 }
 
-// owns says that the client has sent the command itself, and shows it already.
+// owns says that the client has sent the command itself, and shows it already. It holds while the command is being decided: what it
+// caused is drawn by then.
 func (x *session) owns(command string) {
 	x.mu.Lock()
 	x.own[command] = true
+	x.mu.Unlock()
+}
+
+func (x *session) disown(command string) {
+	x.mu.Lock()
+	delete(x.own, command)
 	x.mu.Unlock()
 }
 
@@ -216,19 +227,23 @@ func sameBlock(a, b event.Block) bool {
 func (x *session) await(req *wire.Request, input string, own bool) {
 	o := &observer{req: req, own: own}
 	x.mu.Lock()
-	r := x.receipts.by[input]
-	if r != nil && r.Answerable() {
-		s, now := x.engine, *r
+	if r := x.receipts.by[input]; r != nil && r.Answerable() {
+		now, head := *r, x.head
 		x.mu.Unlock()
-		h := s.Head()
-		x.answer(o, &now, &headMeta{h.Number, h.Hash.String()})
+		x.answer(o, &now, &head)
+		return
+	}
+	if x.lost != nil { // since it was admitted
+		e := lost(x.lost)
+		x.mu.Unlock()
+		_ = req.ReplyError(e)
 		return
 	}
 	x.waiting[input] = append(x.waiting[input], o)
 	x.mu.Unlock()
 	context.AfterFunc(req.Context(), func() {
 		if errors.Is(context.Cause(req.Context()), wire.ErrWithdrawn) {
-			x.post(nil, func() { x.withdraw(o, input) })
+			x.line.add(func() { x.withdraw(o, input) }, math.MaxInt) // as many as there are requests that wait for their inputs
 		}
 	})
 }

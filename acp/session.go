@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"zuno/acp/schema"
+	"zuno/acp/wire"
 	"zuno/internal/engine"
 	"zuno/journal/event"
 )
@@ -26,7 +27,9 @@ type session struct {
 	receipts  *receipts
 	waiting   map[string][]*observer // of an input
 	told      map[string]bool        // inputs whose receipts the client is told of as they move on
-	own       map[string]bool        // command ids of this client's inputs
+	own       map[string]bool        // ids of this client's commands that are being decided
+	lost      error                  // why nothing of the session is seen any more until it is loaded again
+	head      headMeta               // of the last commit that was drawn
 	command   string                 // of the commit that is being drawn
 	replaying bool
 	follower  *follower         // of a session that another process owns
@@ -85,15 +88,22 @@ func (x *session) Committed(c *engine.Committed) {
 	busy := x.projector.turn != "" || x.receipts.open > 0
 	x.projector.Committed(c)
 	x.reconfigured(c)
-	head := &headMeta{c.Number, c.Hash.String()}
+	x.head = headMeta{c.Number, c.Hash.String()}
 	for _, r := range x.receipts.apply(c, func(r *Receipt) { x.progress(r, busy) }) {
-		for _, o := range x.waiting[r.InputID] {
-			now := *r
-			x.gate.after(func() { x.answer(o, &now, head) })
+		if !x.replaying { // what history says of an input may be long over
+			x.done(r)
 		}
-		delete(x.waiting, r.InputID)
-		delete(x.told, r.InputID)
 	}
+}
+
+// done answers who waits for an input that is over or held. x.mu is held.
+func (x *session) done(r *Receipt) {
+	for _, o := range x.waiting[r.InputID] {
+		now, head := *r, x.head
+		x.gate.after(func() { x.answer(o, &now, &head) })
+	}
+	delete(x.waiting, r.InputID)
+	delete(x.told, r.InputID)
 }
 
 // progress tells the client of an input that has no turn of its own yet how its receipt moves on: at once that it is admitted, and
@@ -112,14 +122,19 @@ func (x *session) progress(r *Receipt, busy bool) {
 func (x *session) Lost(err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.lost = err
 	for input, waiting := range x.waiting {
 		for _, o := range waiting {
-			e := rpcError(err)
-			e.Message += "; load the session again to see what was saved"
-			_ = o.req.ReplyError(e)
+			_ = o.req.ReplyError(lost(err))
 		}
 		delete(x.waiting, input)
 	}
+}
+
+func lost(err error) *wire.Error {
+	e := *rpcError(err)
+	e.Message += "; load the session again to see what was saved"
+	return &e
 }
 
 // Live draws what may be shown before it is durable.
