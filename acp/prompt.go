@@ -118,9 +118,9 @@ func (x *session) prompt(req *wire.Request, p *schema.PromptRequest) {
 		_ = req.ReplyError(rpcError(err))
 		return
 	}
-	x.await(req, in.ID, own)
-	if !own {
-		x.observe(in.ID)
+	o := x.await(req, in.ID, own)
+	if o != nil && !own {
+		x.observe(o, in.ID)
 	}
 }
 
@@ -223,21 +223,21 @@ func sameBlock(a, b event.Block) bool {
 	return a.Type == b.Type && a.Mime == b.Mime && a.Text.String() == b.Text.String() && a.URI.String() == b.URI.String() && a.Name.String() == b.Name.String()
 }
 
-// await answers the request when there is something to answer, which there may be already.
-func (x *session) await(req *wire.Request, input string, own bool) {
+// await answers the request when there is something to answer, which there may be already: then it gives nil.
+func (x *session) await(req *wire.Request, input string, own bool) *observer {
 	o := &observer{req: req, own: own}
 	x.mu.Lock()
 	if r := x.receipts.by[input]; r != nil && r.Answerable() {
 		now, head := *r, x.head
 		x.mu.Unlock()
 		x.answer(o, &now, &head)
-		return
+		return nil
 	}
 	if x.lost != nil { // since it was admitted
 		e := lost(x.lost)
 		x.mu.Unlock()
 		_ = req.ReplyError(e)
-		return
+		return nil
 	}
 	x.waiting[input] = append(x.waiting[input], o)
 	x.mu.Unlock()
@@ -246,20 +246,31 @@ func (x *session) await(req *wire.Request, input string, own bool) {
 			x.line.add(func() { x.withdraw(o, input) }, math.MaxInt) // as many as there are requests that wait for their inputs
 		}
 	})
+	return o
 }
 
-// observe has an input go on that waits since an earlier run: whoever sends it again wants it done.
-func (x *session) observe(input string) {
+// observe has an input go on that waits since an earlier run: whoever sends it again wants it done. Where that cannot be saved, the
+// request is told, because nothing else may come of it.
+func (x *session) observe(o *observer, input string) {
 	x.mu.Lock()
-	s, waits := x.engine, len(x.waiting[input]) > 0
+	s, waits := x.engine, slices.Contains(x.waiting[input], o)
 	x.mu.Unlock()
 	if !waits {
 		return
 	}
 	_, err := s.Do(context.Background(), "acp:observe:"+x.server.ids.ULID("observe:"+x.id).String(), "user", &commands.ObserveInput{Input: input})
 	var refusal *commands.Refusal
-	if err != nil && !errors.As(err, &refusal) {
-		x.server.log.Error("a message that was sent again does not go on", "session", x.id, "input", input, "error", err)
+	if err == nil || errors.As(err, &refusal) {
+		return
+	}
+	x.mu.Lock()
+	i := slices.Index(x.waiting[input], o)
+	if i >= 0 {
+		x.waiting[input] = slices.Delete(x.waiting[input], i, i+1)
+	}
+	x.mu.Unlock()
+	if i >= 0 {
+		_ = o.req.ReplyError(rpcError(err))
 	}
 }
 

@@ -6,15 +6,18 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"zuno/acp/client"
+	"zuno/acp/schema"
 	"zuno/acp/wire"
 	"zuno/internal/engine"
 	"zuno/journal"
+	"zuno/journal/event"
 )
 
 // A sync that fails, at each of the first batches of a session: the editor is told that the outcome is unknown, the same
@@ -66,6 +69,68 @@ func TestFailedSyncOverACP(t *testing.T) {
 			if err != nil || v.Match != h.Number {
 				t.Errorf("sync %d: commit %d was acknowledged: %+v, %v", nth, h.Number, v, err)
 			}
+		}
+	}
+}
+
+// A message is sent again under its messageId when the disk did not say whether it was saved: before the session is loaded again it
+// is refused, never left without an answer, and after that it is one input with one end.
+// spec: A044 D201
+func TestMessageSentAgainAfterAFailedSync(t *testing.T) {
+	for nth := 1; nth <= 7; nth++ {
+		data, cwd := t.TempDir(), t.TempDir()
+		c, ctx := agent(t, data, journal.PointAfterSync, nth)
+		id, err := c.New(ctx, cwd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		say := func(n int) error {
+			_, err := c.PromptWith(id, schema.Meta("zuno", map[string]string{"messageId": fmt.Sprint("m", n)}), schema.Text("hello")).Wait(ctx)
+			var refused *wire.Error
+			if err != nil && !errors.As(err, &refused) {
+				t.Fatalf("sync %d: message %d: %v", nth, n, err)
+			}
+			return err
+		}
+		n := 0
+		for n++; say(n) == nil && n < 5; n++ {
+		}
+		for again := n; again > 0; again-- { // also those that are long over
+			if err := say(again); again == n && err == nil {
+				t.Errorf("sync %d: message %d was taken before the session was opened again", nth, again)
+			}
+		}
+		if err := c.Load(ctx, id, cwd); err != nil {
+			t.Fatalf("sync %d: load: %v", nth, err)
+		}
+		for again := 1; again <= n; again++ {
+			if err := say(again); err != nil && !strings.Contains(err.Error(), "process ended") {
+				t.Errorf("sync %d: message %d after the load: %v", nth, again, err)
+			}
+		}
+		end(t, ctx, c)
+		admitted, settled := 0, 0
+		f, err := journal.OpenRead(sessionDir(data, id), func(r *journal.Raw) error {
+			d, err := engine.Decode(r)
+			if err != nil {
+				return err
+			}
+			for i := range d.Events {
+				switch d.Events[i].Payload.(type) {
+				case *event.InputAdmitted:
+					admitted++
+				case *event.InputSettled:
+					settled++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if admitted != n || settled != n {
+			t.Errorf("sync %d: %d messages are %d inputs with %d ends", nth, n, admitted, settled)
 		}
 	}
 }
