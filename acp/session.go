@@ -48,7 +48,7 @@ func (x *session) reset() {
 	x.projector = NewProjector(x.update)
 	x.projector.Terminal = x.server.terminal
 	x.projector.Own = func(*event.InputAdmitted) bool { return !x.replaying && x.own[x.command] }
-	x.receipts, x.lost = newReceipts(x.id), nil
+	x.receipts = newReceipts(x.id)
 	x.waiting = map[string][]*observer{}
 	x.told = map[string]bool{}
 	x.own = map[string]bool{}
