@@ -248,6 +248,9 @@ func readOnly(args []string) error {
 	if err := closed(h); err != nil {
 		return err
 	}
+	if h, err = newHost(data, &clock{}, nil); err != nil { // one that was stopped opens nothing
+		return err
+	}
 	if err := unix.Mount("", args[0], "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		return fmt.Errorf("%s: %w", noMount, err)
 	}
