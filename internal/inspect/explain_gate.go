@@ -162,10 +162,23 @@ func (e *explainer) deaths(reason string, raised uint64) error {
 		if d.Step != last {
 			steps, last = nil, d.Step
 		}
-		steps = append(steps, Step{Commit: h.place.Commit, At: h.at, Cause: h.cause, What: "died", Text: fmt.Sprintf("run %s ended at step %s", short(d.Run, 40), short(d.Step, 120))})
+		steps = append(steps, Step{Commit: h.place.Commit, At: h.at, Cause: h.cause, What: "died", Text: fmt.Sprintf("run %s ended at step %s%s", short(d.Run, 40), short(d.Step, 120), e.during(d.Run))})
 	})
 	e.out.Steps = append(e.out.Steps, steps...)
 	return err
+}
+
+// during is the call in which a run ended, in words that people know it by; empty where it ended between calls.
+func (e *explainer) during(run string) string {
+	for _, c := range e.view.Root.Calls.All {
+		if c.Run != run || c.Class != projections.FaultInterrupted {
+			continue
+		}
+		if p, err := whole[*event.CallRequested](e.history, projections.Place{Commit: c.Requested.Commit, Event: c.Requested.Event}); err == nil && p != nil {
+			return fmt.Sprintf(" (%s: %s)", short(c.Tool, 40), words(p.Title, saidText))
+		}
+	}
+	return ""
 }
 
 // refused lists the attempts to go on that were refused since a commit, and why.
