@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,8 @@ import (
 
 	"zuno/acp/client"
 	"zuno/acp/schema"
+	"zuno/acp/wire"
+	"zuno/commands"
 )
 
 // randomStory is forty commands, each of which writes a word of its own, with an end of the turn after every third.
@@ -132,6 +135,13 @@ func randomEditor(t *testing.T, p *place, binary string, r *rand.Rand) {
 			t.Fatal("a prompt was not answered")
 		}
 		collect(turn)
+		var e *wire.Error
+		if errors.As(err, &e) && e.Code == wire.CodeGated && turn == last { // three deaths at one step
+			if data, _ := e.Data.(json.RawMessage); !strings.Contains(string(data), commands.GateExecutionUnavailable) {
+				t.Errorf("a prompt is held: %s", data)
+			}
+			collect(c.Prompt(id, "/resume"))
+		}
 	}
 	c.CloseInput()
 	if status, err := c.Wait(ctx); err != nil || status != 0 {

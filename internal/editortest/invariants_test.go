@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"zuno/acp/client"
 	"zuno/acp/schema"
@@ -237,7 +236,9 @@ func (m *machine) rest() {
 	if len(m.waiting) > 0 {
 		m.t.Fatalf("%d prompts are not answered at rest, the first of them %q", len(m.waiting), m.waiting[0].text)
 	}
-	m.observed()
+	if len(m.observers) > 0 {
+		m.t.Fatalf("%d messages that were sent again are not answered at rest, the first of them %q", len(m.observers), m.observers[0].text)
+	}
 	s := m.life.host.Get(m.session)
 	var live []byte
 	if err := s.Read(func(v *projections.View) {
@@ -259,23 +260,6 @@ func (m *machine) rest() {
 	m.always()
 	m.loaded()
 	m.disk(live)
-}
-
-// observed waits until those who only look on are answered, too.
-func (m *machine) observed() {
-	for deadline := time.After(m.patience()); ; {
-		m.mu.Lock()
-		left, changed := m.observers, m.changed
-		m.mu.Unlock()
-		if left == 0 {
-			return
-		}
-		select {
-		case <-changed:
-		case <-deadline:
-			m.t.Fatalf("%d messages that were sent again are not answered at rest", left)
-		}
-	}
 }
 
 func (m *machine) held(id string) (held bool) {

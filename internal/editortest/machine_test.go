@@ -67,7 +67,7 @@ type machine struct {
 	waiting []*sent
 	count   int
 
-	observers int // messages that were sent again and are not answered
+	observers []*sent // messages that were sent again
 
 	overlapped bool // the editor shows a message that was typed while words came in
 }
@@ -211,7 +211,7 @@ func (m *machine) over() bool {
 // again begins the next life after a death.
 func (m *machine) again() {
 	m.life.end()
-	m.waiting, m.overlapped = nil, false // nobody answers any more, and the next editor is another
+	m.waiting, m.observers, m.overlapped = nil, nil, false // nobody answers any more, and the next editor is another
 	m.begin(m.next)
 	m.open()
 	m.recovered()
@@ -342,7 +342,8 @@ func (m *machine) moving() (what string) {
 func (m *machine) answered() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.waiting = slices.DeleteFunc(m.waiting, func(p *sent) bool { return m.answers[p.turn.ID] > 0 })
+	done := func(p *sent) bool { return m.answers[p.turn.ID] > 0 }
+	m.waiting, m.observers = slices.DeleteFunc(m.waiting, done), slices.DeleteFunc(m.observers, done)
 }
 
 // follower sees the commits of a life.

@@ -1,7 +1,6 @@
 package editortest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -49,22 +48,15 @@ func (m *machine) retry(id, text string) {
 		m.send(m.said[id], map[string]any{"messageId": id})
 		return
 	}
-	editor, session := m.life.editor, m.session
 	before := m.admitted()
-	m.mu.Lock()
-	m.observers++
-	m.mu.Unlock()
-	go func() { // the answer comes with the end of the input
-		defer func() {
-			m.mu.Lock()
-			m.observers--
-			m.signal()
-			m.mu.Unlock()
-		}()
-		_ = editor.Call(context.Background(), schema.MethodSessionPrompt, schema.PromptRequest{
-			SessionID: session, Prompt: []schema.ContentBlock{schema.Text(text)}, Meta: schema.Meta("zuno", map[string]any{"messageId": id}),
-		}, nil)
-	}()
+	turn := m.life.editor.PromptWith(m.session, schema.Meta("zuno", map[string]any{"messageId": id}), schema.Text(text))
+	m.life.editor.Look(m.session, func(e *client.Editor) { // which shows it already
+		i := len(e.Items) - 1
+		for ; e.Items[i].Kind != client.User || e.Items[i].Text != text || e.Items[i].ID != ""; i-- {
+		}
+		e.Items = slices.Delete(e.Items, i, i+1)
+	})
+	m.observers = append(m.observers, &sent{turn, text})
 	m.settle()
 	if after := m.admitted(); after != before {
 		m.t.Fatalf("a message that was sent again was admitted again")
@@ -237,7 +229,7 @@ func (m *machine) reopen() {
 		l.dead, m.next = true, l.dir
 	}
 	m.mu.Unlock()
-	m.waiting, m.overlapped = nil, false
+	m.waiting, m.observers, m.overlapped = nil, nil, false
 	m.begin(m.next)
 	m.open()
 	m.recovered()
