@@ -23,7 +23,7 @@ func notice(m noticeMeta, text string) schema.SessionUpdate {
 
 // announce tells the client of a session that it has just been told the name of.
 func (x *session) announce(mcpServers []string) {
-	x.gate.open(announcement(mcpServers), x.tell)
+	x.outlet.open(announcement(mcpServers), x.tell)
 }
 
 // publish tells the present state of a session that was loaded or resumed. Of what a load has replayed it repeats nothing.
@@ -35,7 +35,7 @@ func (x *session) publish(mcpServers []string, state []schema.SessionUpdate) {
 	if f != nil {
 		all = append(all, f.notice())
 	}
-	x.gate.open(append(all, state...), x.tell)
+	x.outlet.open(append(all, state...), x.tell)
 	if s != nil {
 		s.SetAsker(x) // only now: a client answers questions about a session and a call that it knows
 	}

@@ -53,7 +53,7 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 	x.mu.Unlock()
 	if reserved { // a panel that was never used, unless it is unknown what became of its first input
 		if _, err := x.server.host.Open(ctx, x.id); errors.Is(err, engine.ErrNotFound) {
-			x.gate.set(gateHeld)
+			x.outlet.set(outletHeld)
 			return true, nil // there is nothing to replay
 		}
 	}
@@ -61,7 +61,7 @@ func (x *session) attach(ctx context.Context, quiet bool) (ok bool, err error) {
 	if quiet && was != nil {
 		s, err := x.server.host.Open(ctx, x.id) // the one that is open, unless it may append no more
 		if err == nil && s == was {             // what it was told so far stands
-			x.gate.set(gateHeld)
+			x.outlet.set(outletHeld)
 			return true, nil
 		}
 	}
@@ -103,7 +103,7 @@ func (x *session) beginReplay(quiet bool) {
 	x.waiting, x.own, x.told, x.lost = waiting, own, told, nil
 	x.replaying, x.projector.Replay = true, true
 	if quiet {
-		x.gate.set(gateShut)
+		x.outlet.set(outletShut)
 		return
 	}
 	x.replay = newReplay(x.id, x.server.conn.Lines)
@@ -126,7 +126,7 @@ func (x *session) endReplay() {
 // by now.
 func (x *session) Replayed() {
 	x.endReplay()
-	x.gate.set(gateHeld)
+	x.outlet.set(outletHeld)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for input := range x.waiting {
@@ -141,5 +141,5 @@ func (x *session) failReplay() {
 	x.mu.Lock()
 	x.replaying, x.places, x.replay, x.projector.Replay = false, nil, nil, false
 	x.mu.Unlock()
-	x.gate.open(nil, x.tell)
+	x.outlet.open(nil, x.tell)
 }

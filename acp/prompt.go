@@ -295,7 +295,7 @@ func (x *session) left(source string, late bool) {
 			data["receipt"] = *r
 		}
 		for _, o := range waiting {
-			x.gate.after(func() {
+			x.outlet.after(func() {
 				_ = o.req.ReplyError((&wire.Error{Code: wire.CodeInternalError, Message: message}).With(data))
 			})
 		}

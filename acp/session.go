@@ -16,7 +16,7 @@ type session struct {
 	id, cwd  string
 	settings *engine.Settings // of a reserved session
 	line     line
-	gate     gate
+	outlet   outlet
 
 	over    bool // closed, or about to be; like opening, it is the server's, which guards it
 	opening int  // requests that wait to open it
@@ -63,7 +63,7 @@ func (x *session) update(u schema.SessionUpdate) {
 		x.replay.add(u)
 		return
 	}
-	x.gate.pass(u, x.tell)
+	x.outlet.pass(u, x.tell)
 }
 
 func (x *session) tell(u schema.SessionUpdate) {
@@ -100,7 +100,7 @@ func (x *session) Committed(c *engine.Committed) {
 func (x *session) done(r *Receipt) {
 	for _, o := range x.waiting[r.InputID] {
 		now, head := *r, x.head
-		x.gate.after(func() { x.answer(o, &now, &head) })
+		x.outlet.after(func() { x.answer(o, &now, &head) })
 	}
 	delete(x.waiting, r.InputID)
 	delete(x.told, r.InputID)
