@@ -99,7 +99,7 @@ var reports = []noted{
 	{"S22", "a stop while the user is asked", []string{"testscripts/permission-cancel-late-allow.txtar"}},
 	{"S23", "a load that leaves out or doubles", []string{"internal/prooftest/cases_test.go TestCaseS23LoadReplaysEverything", "testscripts/load-replays-everything.txtar"}},
 	{"S24", "large lines", []string{"internal/prooftest/cases_test.go TestCaseS24BigLines"}},
-	{"S26", "a process that is killed in a turn", []string{"internal/prooftest/inputs_test.go TestKilledMidTurn"}},
+	{"S26", "a process that is killed in a turn", []string{"internal/prooftest/killed_test.go TestKilledMidTurn"}},
 }
 
 // numbered are the ids that there must be.
