@@ -72,9 +72,13 @@ func (s *Server) rejectCancel(session, turn, why string) {
 // cancel stops the turn, or the one that is live now where none is named. The target is compared where the stop is decided.
 func (x *session) cancel(turn string) {
 	x.mu.Lock()
-	s := x.engine
+	s, view := x.engine, x.follower
 	x.mu.Unlock()
-	if s == nil {
+	switch {
+	case view != nil: // nothing stops here, whether a turn is named or not
+		x.server.rejectCancel(x.id, turn, view.refusal().Message)
+		return
+	case s == nil:
 		if turn != "" {
 			x.server.rejectCancel(x.id, turn, "no turn runs")
 		}

@@ -48,6 +48,8 @@ func rpcError(err error) *wire.Error {
 			return reason(wire.CodeInvalidParams, refusal.Code)
 		}
 		return reason(wire.CodeInternalError, refusal.Code)
+	case errors.Is(err, engine.ErrClosed):
+		return (&wire.Error{Code: wire.CodeInternalError, Message: "the session is closed; load it again to go on, or make a new one"}).With(map[string]any{"reason": "sessionClosed"})
 	case errors.Is(err, journal.ErrUnknownOutcome):
 		return reason(wire.CodeInternalError, "unknownOutcome")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
 
@@ -26,7 +27,11 @@ func (c *acpCmd) Run(g *globals) error {
 	if err != nil {
 		return err
 	}
-	return acp.NewServer(p.host, p.ids, p.log, g.stderr, version).Serve(context.Background(), g.stdin, noClose{g.stdout})
+	// Whoever asks the process to end gets the orderly stop that the end of input gets; who asks twice gets what they ask for.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return acp.NewServer(p.host, p.ids, p.log, g.stderr, version).Serve(ctx, g.stdin, noClose{g.stdout})
 }
 
 // noClose keeps standard output open for whoever else holds it.

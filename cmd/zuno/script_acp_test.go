@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -110,7 +111,7 @@ var steps map[string]step
 
 func init() {
 	steps = map[string]step{
-		"start": stepStart, "restart": stepRestart, "kill": stepKill, "dead": stepDead, "end": stepEnd,
+		"start": stepStart, "restart": stepRestart, "kill": stepKill, "dead": stepDead, "end": stepEnd, "terminate": stepTerminate,
 		"new": stepNew, "load": stepLoad, "close": stepClose, "list": stepList,
 		"prompt": stepPrompt, "send": stepSend, "answer": stepAnswer, "cancel": stepCancel, "permission": stepPermission, "decide": stepDecide,
 		"wait": stepWait, "asked": stepAsked, "shows": stepShows, "draw": stepDraw,
@@ -227,6 +228,19 @@ func stepDead(ctx context.Context, _ *testscript.TestScript, p *player, _ []stri
 
 func stepEnd(ctx context.Context, ts *testscript.TestScript, p *player, _ []string) error {
 	p.agent.CloseInput()
+	status, err := p.agent.Wait(ctx)
+	if err == nil {
+		fmt.Fprintf(ts.Stdout(), "exit %d\n", status)
+	}
+	p.agent, p.last, p.turns = nil, p.agent, nil
+	return err
+}
+
+// stepTerminate asks the agent's process to end, and leaves its input open.
+func stepTerminate(ctx context.Context, ts *testscript.TestScript, p *player, _ []string) error {
+	if err := syscall.Kill(p.agent.PID(), syscall.SIGTERM); err != nil {
+		return err
+	}
 	status, err := p.agent.Wait(ctx)
 	if err == nil {
 		fmt.Fprintf(ts.Stdout(), "exit %d\n", status)

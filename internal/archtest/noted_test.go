@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +11,8 @@ import (
 )
 
 // noted is something that is known to go wrong – a trap of the protocol, an oddity of the JSON-RPC library, a public report about
-// an agent like this one – with the tests that show that it does not go wrong here. A test is a file and, but for a script, which is one
-// test, its name in it.
+// an agent like this one – with the tests that show that it does not go wrong here. A test is a package and its name, a file
+// of the TypeScript client and its name, or a script.
 type noted struct {
 	id, what string
 	tests    []string
@@ -21,85 +20,85 @@ type noted struct {
 
 var traps = []noted{
 	{"T1", "an update that precedes the answer which names its session is dropped by editors", []string{
-		"acp/wire/request_test.go TestWhatFollowsAnAnswerFollowsIt", "test/acp/spine.test.mjs session/new answers an id and then sends the list of commands",
+		"acp/wire TestWhatFollowsAnAnswerFollowsIt", "test/acp/spine.test.mjs session/new answers an id and then sends the list of commands",
 	}},
 	{"T2", "an update that follows the answer of its prompt is dropped by editors", []string{
-		"acp/wire/request_test.go TestUpdatesPrecedeTheAnswer", "test/acp/spine.test.mjs ends its turn with a receipt and a head, under one turn id",
+		"acp/wire TestUpdatesPrecedeTheAnswer", "test/acp/spine.test.mjs ends its turn with a receipt and a head, under one turn id",
 	}},
 	{"T3", "the user's words, sent back during a live prompt, stand there twice", []string{
-		"test/acp/spine.test.mjs ends its turn with a receipt and a head, under one turn id", "internal/prooftest/cases_test.go TestCaseS23LoadReplaysEverything",
+		"test/acp/spine.test.mjs ends its turn with a receipt and a head, under one turn id", "internal/prooftest TestCaseS23LoadReplaysEverything",
 	}},
 	{"T4", "a later update replaces a card's content, and its diff with it", []string{
 		"test/acp/spine.test.mjs draws cards for read, write and shell, and asks for the shell alone", "testscripts/edit-cards.txtar",
 	}},
 	{"T5", "a relative path in a diff or a location is opened wrongly or not at all", []string{
-		"acp/places_test.go TestPlacesOfAReplay", "internal/prooftest/cases_test.go TestCaseS23LoadReplaysEverything",
+		"acp TestPlacesOfAReplay", "internal/prooftest TestCaseS23LoadReplaysEverything",
 	}},
 	{"T6", "a permission question under a session id that the client never saw is never answered", []string{
 		"test/acp/inputs.test.mjs a stop while the user is asked runs nothing, whatever is answered",
 	}},
 	{"T7", "an agent that outlives the end of its input leaves orphans", []string{
-		"testscripts/end-of-input.txtar", "test/acp/spine.test.mjs end of input ends the command, its process and the agent", "acp/wire/end_test.go TestEndOfInputDrains",
+		"testscripts/end-of-input.txtar", "test/acp/spine.test.mjs end of input ends the command, its process and the agent", "acp/wire TestEndOfInputDrains",
 	}},
 	{"T8", "a word on standard output that is no message ends the session", []string{
-		"internal/prooftest/cases_test.go TestCaseS20StdoutPure", "testscripts/log-levels.txtar",
+		"internal/prooftest TestCaseS20StdoutPure", "testscripts/log-levels.txtar",
 	}},
 	{"T9", "a plan with a status that the protocol does not know is refused whole", []string{
-		"acp/schema/schema_test.go TestConstructorsWriteWhatTheSchemaAsks",
+		"acp/schema TestConstructorsWriteWhatTheSchemaAsks",
 	}},
 	{"T10", "a required list is null", []string{
-		"acp/schema/schema_test.go TestRequiredListsAreNeverNull", "acp/schema/schema_test.go TestNoRequiredListIsForgotten",
+		"acp/schema TestRequiredListsAreNeverNull", "acp/schema TestNoRequiredListIsForgotten",
 	}},
 	{"T11", "usage is told before the window's size is known", []string{
-		"acp/usage_test.go TestUsageUpdates", "acp/projector_test.go TestUsageNeedsAWindow",
+		"acp TestUsageUpdates", "acp TestUsageNeedsAWindow",
 	}},
 	{"T12", "servers that a client asks for hold up the session", []string{
 		"testscripts/mcp-servers-notice.txtar", "test/acp/spine.test.mjs given MCP servers start nothing and are named by one notice",
 	}},
 	{"T13", "the protocol's pages differ from its schema: the name of the current mode, the wrapper of content, the result of a load", []string{
-		"acp/schema/schema_test.go TestConstructorsWriteWhatTheSchemaAsks", "acp/schema/valid_test.go TestWhatIsSentIsValid",
+		"acp/schema TestConstructorsWriteWhatTheSchemaAsks", "acp/schema TestWhatIsSentIsValid",
 		"test/acp/inputs.test.mjs a load replays the conversation and a resume does not",
 	}},
 }
 
 // oddities are what the JSON-RPC library does, each in a row of the table that was measured.
 var oddities = []noted{
-	{"handler serial", "nothing is read while a handler runs: a call inside of one waits for ever", []string{"acp/wire/request_test.go TestOrderAcrossKinds"}},
-	{"async handler", "one goroutine for each message loses their order", []string{"acp/wire/request_test.go TestOrderOf20000Notifications"}},
+	{"handler serial", "nothing is read while a handler runs: a call inside of one waits for ever", []string{"acp/wire TestOrderAcrossKinds"}},
+	{"async handler", "one goroutine for each message loses their order", []string{"acp/wire TestOrderOf20000Notifications"}},
 	{"outgoing order", "a write waits for a peer that does not read, whatever its context says", []string{
-		"acp/wire/request_test.go TestOrderAcrossKinds", "acp/wire/end_test.go TestASlowReaderDoesNotBlock", "acp/wire/end_test.go TestAReaderThatIsTooSlowEndsTheConnection",
+		"acp/wire TestOrderAcrossKinds", "acp/wire TestASlowReaderDoesNotBlock", "acp/wire TestAReaderThatIsTooSlowEndsTheConnection",
 	}},
 	{"id types", "negative, fractional and null ids come back as others", []string{
-		"acp/wire/lines_wire_test.go TestIDsComeBackByteForByte", "acp/wire/lines_wire_test.go TestAnIDInUseIsRejected",
+		"acp/wire TestIDsComeBackByteForByte", "acp/wire TestAnIDInUseIsRejected",
 	}},
 	{"malformed line", "a line that is no message closes the connection", []string{
-		"acp/wire/lines_wire_test.go TestBadLinesAreAnsweredAndTheConnectionGoesOn", "test/acp/spine.test.mjs a malformed line is answered and the connection goes on",
+		"acp/wire TestBadLinesAreAnsweredAndTheConnectionGoesOn", "test/acp/spine.test.mjs a malformed line is answered and the connection goes on",
 	}},
-	{"stray response", "an error with the id null is the answer to the first call", []string{"acp/wire/call_test.go TestNoAnswerButItsOwnResolvesACall"}},
-	{"unknown notification", "nothing is sent", []string{"acp/wire/lines_wire_test.go TestUnknownMethodsAndNotifications"}},
-	{"-32800", "a withdrawn request is answered with it", []string{"acp/wire/request_test.go TestWithdrawal", "testscripts/withdrawal-by-wire-id.txtar"}},
-	{"plain error", "an error has the code 0, and a wrapped one loses its own", []string{"acp/wire/request_test.go TestErrorsKeepTheirCode"}},
-	{"call's context", "a call that is given up leaves its entry, and the peer is told nothing", []string{"acp/wire/call_test.go TestACallEndsWithItsContext"}},
+	{"stray response", "an error with the id null is the answer to the first call", []string{"acp/wire TestNoAnswerButItsOwnResolvesACall"}},
+	{"unknown notification", "nothing is sent", []string{"acp/wire TestUnknownMethodsAndNotifications"}},
+	{"-32800", "a withdrawn request is answered with it", []string{"acp/wire TestWithdrawal", "testscripts/withdrawal-by-wire-id.txtar"}},
+	{"plain error", "an error has the code 0, and a wrapped one loses its own", []string{"acp/wire TestErrorsKeepTheirCode"}},
+	{"call's context", "a call that is given up leaves its entry, and the peer is told nothing", []string{"acp/wire TestACallEndsWithItsContext"}},
 	{"end of input", "a late answer has nowhere to go; the last line needs no end", []string{
-		"acp/wire/end_test.go TestTheLastLineNeedsNoNewline", "acp/wire/end_test.go TestEndOfInputDrains", "acp/wire/end_test.go TestEndOfInputDoesNotWaitForever",
+		"acp/wire TestTheLastLineNeedsNoNewline", "acp/wire TestEndOfInputDrains", "acp/wire TestEndOfInputDoesNotWaitForever",
 	}},
 	{"size", "no bound, and 21 bytes for each byte", []string{
-		"acp/wire/lines_wire_test.go TestAHugeLineIsRefusedWithoutMemoryForIt", "acp/wire/lines_wire_test.go TestALargePromptIsCheap", "acp/wire/lines_wire_test.go TestTheBoundIsExact",
+		"acp/wire TestAHugeLineIsRefusedWithoutMemoryForIt", "acp/wire TestALargePromptIsCheap", "acp/wire TestTheBoundIsExact",
 	}},
-	{"jsonrpc member", "it is not looked at", []string{"acp/wire/lines_wire_test.go TestUnusualLinesAreUnderstood"}},
-	{"html", "what HTML would escape is escaped", []string{"acp/schema/schema_test.go TestConstructorsWriteWhatTheSchemaAsks"}},
+	{"jsonrpc member", "it is not looked at", []string{"acp/wire TestUnusualLinesAreUnderstood"}},
+	{"html", "what HTML would escape is escaped", []string{"acp/schema TestConstructorsWriteWhatTheSchemaAsks"}},
 }
 
 // reports are public reports about agents like this one.
 var reports = []noted{
-	{"S20", "something else than messages on standard output", []string{"internal/prooftest/cases_test.go TestCaseS20StdoutPure"}},
+	{"S20", "something else than messages on standard output", []string{"internal/prooftest TestCaseS20StdoutPure"}},
 	{"S21", "a second prompt is refused, lost or never answered", []string{
-		"testscripts/prompt-while-busy.txtar", "internal/prooftest/inputs_test.go TestFiftyPromptsWhileBusy", "internal/prooftest/inputs_test.go TestMessagesSentAgainAfterEveryCrash",
+		"testscripts/prompt-while-busy.txtar", "internal/prooftest TestFiftyPromptsWhileBusy", "internal/prooftest TestMessagesSentAgainAfterEveryCrash",
 	}},
 	{"S22", "a stop while the user is asked", []string{"testscripts/permission-cancel-late-allow.txtar"}},
-	{"S23", "a load that leaves out or doubles", []string{"internal/prooftest/cases_test.go TestCaseS23LoadReplaysEverything", "testscripts/load-replays-everything.txtar"}},
-	{"S24", "large lines", []string{"internal/prooftest/cases_test.go TestCaseS24BigLines"}},
-	{"S26", "a process that is killed in a turn", []string{"internal/prooftest/killed_test.go TestKilledMidTurn"}},
+	{"S23", "a load that leaves out or doubles", []string{"internal/prooftest TestCaseS23LoadReplaysEverything", "testscripts/load-replays-everything.txtar"}},
+	{"S24", "large lines", []string{"internal/prooftest TestCaseS24BigLines"}},
+	{"S26", "a process that is killed in a turn", []string{"internal/prooftest TestKilledMidTurn"}},
 }
 
 // numbered are the ids that there must be.
@@ -119,16 +118,7 @@ func unshown(tree fs.FS, notes []noted, ids []string) (wrong []string) {
 			wrong = append(wrong, n.id+" ("+n.what+") has no test")
 		}
 		for _, t := range n.tests {
-			file, name, _ := strings.Cut(t, " ")
-			b, err := fs.ReadFile(tree, file)
-			found := err == nil
-			switch path.Ext(file) {
-			case ".go":
-				found = found && regexp.MustCompile(`(?m)^func `+regexp.QuoteMeta(name)+`\(`).Match(b)
-			case ".mjs":
-				found = found && strings.Contains(string(b), `"`+name+`"`)
-			}
-			if !found {
+			if !exists(tree, t) {
 				wrong = append(wrong, fmt.Sprintf("%s (%s): there is no test %s", n.id, n.what, t))
 			}
 		}
@@ -139,6 +129,24 @@ func unshown(tree fs.FS, notes []noted, ids []string) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// exists says that a test is there.
+func exists(tree fs.FS, test string) bool {
+	where, name, _ := strings.Cut(test, " ")
+	switch path.Ext(where) {
+	case ".txtar":
+		_, err := fs.Stat(tree, where)
+		return err == nil
+	case ".mjs":
+		b, err := fs.ReadFile(tree, where)
+		return err == nil && strings.Contains(string(b), `"`+name+`"`)
+	}
+	files, _ := fs.Glob(tree, where+"/*_test.go")
+	return slices.ContainsFunc(files, func(file string) bool {
+		b, err := fs.ReadFile(tree, file)
+		return err == nil && strings.Contains("\n"+string(b), "\nfunc "+name+"(")
+	})
 }
 
 // Each known trap of the protocol, each measured oddity of the JSON-RPC library and each report that this release answers has a
@@ -157,14 +165,14 @@ func TestEveryNoteHasATest(t *testing.T) {
 
 // What is missing is found.
 func TestAMissingNoteIsFound(t *testing.T) {
-	small := fstest.MapFS{"a_test.go": {Data: []byte("func TestA(t *testing.T) {}\n")}, "a.test.mjs": {Data: []byte(`test("a b", f)`)}, "a.txtar": {}}
+	small := fstest.MapFS{"a/a_test.go": {Data: []byte("func TestA(t *testing.T) {}\n")}, "a.test.mjs": {Data: []byte(`test("a b", f)`)}, "a.txtar": {}}
 	for _, c := range []struct {
 		note noted
 		want int
 	}{
-		{noted{"N1", "", []string{"a_test.go TestA", "a.test.mjs a b", "a.txtar"}}, 0},
+		{noted{"N1", "", []string{"a TestA", "a.test.mjs a b", "a.txtar"}}, 0},
 		{noted{"N1", "", nil}, 1},
-		{noted{"N1", "", []string{"a_test.go TestB"}}, 1},
+		{noted{"N1", "", []string{"a TestB"}}, 1},
 		{noted{"N1", "", []string{"a.test.mjs a"}}, 1},
 		{noted{"N1", "", []string{"b.txtar"}}, 1},
 		{noted{"N2", "", []string{"a.txtar"}}, 1},

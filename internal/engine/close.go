@@ -22,8 +22,7 @@ func (h *Host) Close(ctx context.Context, id, source string) error {
 	if s == nil {
 		return nil
 	}
-	defer h.leave()
-	return s.close(ctx, source)
+	return s.closeThen(ctx, source, h.leave)
 }
 
 // Shutdown closes every session, also those that are just being created or opened, and waits for those that are being closed
@@ -66,8 +65,30 @@ func (h *Host) closeAll(ctx context.Context, source string) error {
 }
 
 func (s *Session) close(ctx context.Context, source string) error {
+	return s.closeThen(ctx, source, func() {})
+}
+
+// closeThen calls ended when the journal is given up, which may be after it has returned: what does not stop, and a disk that hangs,
+// are waited for no longer than ctx lets it. The stop is decided in any case, also where nobody waits for it.
+func (s *Session) closeThen(ctx context.Context, source string, ended func()) error {
 	s.leaving.Store(true)
-	_ = s.inOwnerWithin(ctx, func() { s.draining = true })
+	closed := make(chan error, 1)
+	go func() {
+		defer ended()
+		closed <- s.wind(source)
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("session %s still runs something that does not stop: %w", s.ID, ctx.Err())
+	}
+}
+
+// wind stops what runs, waits for it, and gives up the journal.
+func (s *Session) wind(source string) error {
+	ctx := context.Background()
+	_ = s.inOwner(func() { s.draining = true })
 	_, err := s.do(ctx, "engine:close:"+s.runLabel, "engine", 0, &commands.CancelTurn{Source: source})
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
@@ -76,26 +97,15 @@ func (s *Session) close(ctx context.Context, source string) error {
 	if _, e := s.do(ctx, "engine:closed:"+s.runLabel, "engine", 0, &commands.CloseRun{Run: s.run.String()}); e != nil && !errors.As(e, &refusal) {
 		s.host.log.Debug("orderly end not recorded", "session", s.ID, "error", e)
 	}
-	if late := s.stop(ctx); late != nil {
-		go func() { // the journal is given up when the last effect has ended
-			<-s.stopped
-			_ = s.shut()
-		}()
-		return errors.Join(err, late)
-	}
+	s.stop()
 	return errors.Join(err, s.shut())
 }
 
-// stop ends the owner's goroutine once nothing runs any more. Nothing new is started. It waits as long as ctx lets it.
-func (s *Session) stop(ctx context.Context) error {
+// stop ends the owner's goroutine once nothing runs any more, and waits for that. Nothing new is started.
+func (s *Session) stop() {
 	s.leaving.Store(true)
-	go func() { _ = s.inOwner(func() { s.closing = true }) }() // whether or not anybody waits for it
-	select {
-	case <-s.stopped:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("session %s still runs something that does not stop: %w", s.ID, ctx.Err())
-	}
+	_ = s.inOwner(func() { s.closing = true })
+	<-s.stopped
 }
 
 func (s *Session) shut() error {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"strconv"
 
@@ -51,7 +50,7 @@ func (s *Session) startRun(open *commands.OpenSession, first *firstCommand) (Out
 		nothing := errors.As(last.err, &refusal) && refusal.Code == commands.CodeNothing
 		if last.err != nil && !(nothing && i < len(queue)) {
 			h.log.Debug("run not begun", "session", s.ID, "error", last.err)
-			_ = s.stop(context.Background())
+			s.stop()
 			return Outcome{}, last.err
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"sync"
@@ -90,10 +91,17 @@ func TestShutdownWaitsForASessionThatIsBeingCreated(t *testing.T) {
 }
 
 // A session that is just being closed is none of the host's any more, and its command still runs: the end of the process waits
-// for that, too.
+// for that, too, also where nobody waits for the closing any more.
 //
 // spec: D142
 func TestShutdownWaitsForASessionThatIsBeingClosed(t *testing.T) {
+	t.Run("patient", func(t *testing.T) { shutdownWhileClosing(t, t.Context()) })
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	t.Run("gone", func(t *testing.T) { shutdownWhileClosing(t, gone) })
+}
+
+func shutdownWhileClosing(t *testing.T, closing context.Context) {
 	b := newBench(t)
 	_, id, err := b.create(nil, "acp:1", admission("hello"))
 	if err != nil {
@@ -102,7 +110,7 @@ func TestShutdownWaitsForASessionThatIsBeingClosed(t *testing.T) {
 	b.asked().finish(tool("never", "1"))
 	run := b.ran()
 	closed, down := make(chan error, 1), make(chan error, 1)
-	go func() { closed <- b.h.Close(t.Context(), id, "close") }()
+	go func() { closed <- b.h.Close(closing, id, "close") }()
 	within(t, "the stop of the command", run.ctx.Done())
 	go func() { down <- b.h.Shutdown(t.Context(), "shutdown") }()
 	for waits := false; !waits; runtime.Gosched() {
@@ -116,7 +124,22 @@ func TestShutdownWaitsForASessionThatIsBeingClosed(t *testing.T) {
 		}
 	}
 	run.end <- func() tools.Result { return tools.Result{Outcome: tools.Cancelled} }
-	if err := errors.Join(<-closed, <-down); err != nil {
+	if err := <-closed; err != nil && !errors.Is(err, closing.Err()) {
+		t.Error(err)
+	}
+	if err := <-down; err != nil {
+		t.Error(err)
+	}
+	b.rebuild()
+	s, err := b.h.Open(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Read(func(v *projections.View) {
+		if v.Root.Turns.Ended != "cancelled" {
+			t.Errorf("the turn ended as %q", v.Root.Turns.Ended)
+		}
+	}); err != nil {
 		t.Error(err)
 	}
 }
