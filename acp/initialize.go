@@ -11,7 +11,8 @@ func (s *Server) initialize(r *wire.Request) {
 		_ = r.ReplyError(err)
 		return
 	}
-	s.ready, s.terminal = true, drawsTerminals(p.ClientCapabilities)
+	s.ready = true
+	s.terminal.Store(drawsTerminals(p.ClientCapabilities))
 	_ = r.Reply(schema.InitializeResponse{
 		ProtocolVersion: schema.ProtocolVersion,
 		AgentInfo:       &schema.Implementation{Name: "zuno", Title: "zuno", Version: s.version},

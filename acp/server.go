@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"zuno/acp/schema"
@@ -28,8 +29,8 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session
-	ready    bool // initialize was answered
-	terminal bool // the client draws terminals by _meta
+	ready    bool        // initialize was answered
+	terminal atomic.Bool // the client draws terminals by _meta; a client may say so more than once
 }
 
 // NewServer makes a server; Serve runs it. Diagnostics, one line each, go where the log may not be seen: standard error.

@@ -46,7 +46,7 @@ func newSession(s *Server, id, cwd string) *session {
 
 func (x *session) reset() {
 	x.projector = NewProjector(x.update)
-	x.projector.Terminal = x.server.terminal
+	x.projector.Terminal = x.server.terminal.Load()
 	x.projector.Own = func(*event.InputAdmitted) bool { return !x.replaying && x.own[x.command] }
 	x.receipts = newReceipts(x.id)
 	x.waiting = map[string][]*observer{}

@@ -182,3 +182,25 @@ func TestChoicesAndAPromptWithoutWaiting(t *testing.T) {
 		p.must("session/close", fmt.Sprintf(`{"sessionId":%q}`, session))
 	}
 }
+
+// A client that introduces itself again, while its sessions are being opened, is answered, and takes nothing along.
+//
+// spec: D258
+func TestInitializeAgainWhileSessionsOpen(t *testing.T) {
+	p := serve(t, nil, nil)
+	session := p.open("/w")
+	p.must("session/prompt", promptOf(session, "make it durable"))
+	var lines strings.Builder
+	var last string
+	for range 20 {
+		line, _ := p.line("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/w","mcpServers":[]}`, session))
+		again, id := p.line("initialize", `{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":true}}}`)
+		lines.WriteString(line + again)
+		last = id
+	}
+	p.write(lines.String())
+	if m := p.answer(last); m.Error != nil {
+		t.Errorf("%+v", m.Error)
+	}
+	p.must("session/prompt", promptOf(session, "go on"))
+}

@@ -1,10 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // Error codes of JSON-RPC 2.0, of ACP and of this agent.
@@ -90,10 +92,32 @@ func Decode(params json.RawMessage, v any) error {
 	if len(params) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(params, v); err != nil {
-		return Errorf(CodeInvalidParams, "invalid params: %v", err)
+	err := json.Unmarshal(params, v)
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &mismatch):
+		return Errorf(CodeInvalidParams, "invalid params: %s must be %s, not a JSON %s", cmp.Or(mismatch.Field, "they"), wanted(mismatch.Type), mismatch.Value)
 	}
-	return nil
+	return Errorf(CodeInvalidParams, "invalid params: %v", err)
+}
+
+// wanted is what JSON has for a type.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Pointer:
+		return wanted(t.Elem())
+	}
+	return "a whole number"
 }
 
 // ended tells why ctx is done: its error, and its cause where that says more.

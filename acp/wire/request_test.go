@@ -90,7 +90,7 @@ func TestErrorsKeepTheirCode(t *testing.T) {
 		{"nil result", `"result":null`},
 		{"html result", `"result":"<a> & \u2028"`},
 		{"raw result", `"result":{"a":"\u2029€"}`},
-		{"decode", `"error":{"code":-32602,"message":"invalid params: json: cannot unmarshal string into Go struct field .A of type int"}`},
+		{"decode", `"error":{"code":-32602,"message":"invalid params: A must be a whole number, not a JSON string"}`},
 	} {
 		p.send(`{"id":1,"method":"` + c[0] + `","params":{"A":"x"}}`)
 		p.want(`{"jsonrpc":"2.0","id":1,` + c[1] + `}`)
