@@ -151,8 +151,7 @@ func (m *machine) always() {
 }
 
 // loaded has the session replayed, and compares what the editor holds with what it held. It is not asked while an editor shows words
-// that are not durable yet. For the same reason a message that was typed after such words may stand before them: then the user's
-// messages and all the rest are compared each for itself.
+// that are not durable yet.
 func (m *machine) loaded() {
 	before := m.drawn()
 	if err := m.load(); err != nil {
@@ -162,7 +161,6 @@ func (m *machine) loaded() {
 		m.t.Fatalf("load: %v", err)
 	}
 	after := m.drawn()
-	m.overlapped = false
 	if after != before && !m.over() {
 		m.t.Fatalf("a load draws\n%s\nand live was drawn\n%s", after, before)
 	}
@@ -198,22 +196,7 @@ func (m *machine) load() error {
 
 // drawn is what the editor holds.
 func (m *machine) drawn() (text string) {
-	m.life.editor.Look(m.session, func(e *client.Editor) {
-		if !m.overlapped {
-			text = e.String()
-			return
-		}
-		user, rest := *e, *e
-		user.Items, rest.Items = nil, nil
-		for _, it := range e.Items {
-			if it.Kind == client.User {
-				user.Items = append(user.Items, it)
-			} else {
-				rest.Items = append(rest.Items, it)
-			}
-		}
-		text = user.String() + rest.String()
-	})
+	m.life.editor.Look(m.session, func(e *client.Editor) { text = e.String() })
 	return text
 }
 

@@ -68,8 +68,6 @@ type machine struct {
 	count   int
 
 	observers []*sent // messages that were sent again
-
-	overlapped bool // the editor shows a message that was typed while words came in
 }
 
 // history is what the follower of a life has seen.
@@ -211,7 +209,7 @@ func (m *machine) over() bool {
 // again begins the next life after a death.
 func (m *machine) again() {
 	m.life.end()
-	m.waiting, m.observers, m.overlapped = nil, nil, false // nobody answers any more, and the next editor is another
+	m.waiting, m.observers = nil, nil // nobody answers any more, and the next editor is another
 	m.begin(m.next)
 	m.open()
 	m.recovered()

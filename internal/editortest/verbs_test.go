@@ -33,7 +33,6 @@ func (m *machine) prompt(queued bool, messageID string) {
 }
 
 func (m *machine) send(text string, zuno map[string]any) {
-	m.overlapped = m.overlapped || m.saying()
 	meta, _ := json.Marshal(map[string]any{"zuno": zuno})
 	m.waiting = append(m.waiting, &sent{m.life.editor.PromptWith(m.session, meta, schema.Text(text)), text})
 	m.settle()
@@ -81,7 +80,6 @@ func (m *machine) steer(turn string) {
 	m.count++
 	text := fmt.Sprintf("input %d", m.count)
 	before := m.admitted()
-	m.overlapped = m.overlapped || m.saying()
 	right := turn != "" && turn == m.active()
 	if right {
 		m.say(text)
@@ -229,7 +227,7 @@ func (m *machine) reopen() {
 		l.dead, m.next = true, l.dir
 	}
 	m.mu.Unlock()
-	m.waiting, m.observers, m.overlapped = nil, nil, false
+	m.waiting, m.observers = nil, nil
 	m.begin(m.next)
 	m.open()
 	m.recovered()
@@ -250,7 +248,7 @@ func (m *machine) shut() {
 	if len(m.waiting) > 0 {
 		m.t.Fatalf("%d prompts are not answered by a close, the first of them %q", len(m.waiting), m.waiting[0].text)
 	}
-	m.life.followed, m.overlapped = false, false
+	m.life.followed = false
 	m.enter()
 	m.settle()
 }

@@ -55,9 +55,11 @@ func (s *Session) performRequest(e *effect) {
 		return
 	}
 	shown := newStream(s, e, started, o.Commit)
+	s.setStreaming(shown)
 	s.at(PointRequestFenced)
 	resp, err := provider.Stream(e.ctx, req, shown.emit)
 	s.at(PointResponseEnded)
+	s.setStreaming(nil)
 	parts := shown.end()
 	switch {
 	case err == nil:

@@ -65,7 +65,8 @@ type Session struct {
 	askerSet  chan struct{}   // closed when there is one; nil when nobody waits for one
 	presented map[string]bool // left questions that this asker has been given
 	prepared  map[string]*tools.Prepared
-	resolved  bool // this run has recorded its prompt context
+	streaming *stream // of the request that is open
+	resolved  bool    // this run has recorded its prompt context
 }
 
 // Outcome is what became of a command.
@@ -114,6 +115,10 @@ func (s *Session) encode(id, actor string, cause uint64, c commands.Command) (*r
 // the outcome is unknown or nothing was written; with the same id it may be tried again. Once the owner has taken
 // the command, ctx ends only the waiting.
 func (s *Session) Do(ctx context.Context, id, actor string, c commands.Command) (Outcome, error) {
+	switch c.(type) {
+	case *commands.AdmitInput, *commands.SteerInput:
+		s.recordShown() // an editor has it before the message that it sends now, and so has a load
+	}
 	return s.do(ctx, id, actor, 0, c)
 }
 
@@ -131,6 +136,11 @@ func (s *Session) submit(ctx context.Context, r *request, queued func()) (Outcom
 		return Outcome{}, err
 	}
 	queued()
+	return s.answered(ctx, r)
+}
+
+// answered waits for what becomes of a command that is queued.
+func (s *Session) answered(ctx context.Context, r *request) (Outcome, error) {
 	select {
 	case a := <-r.done:
 		return a.Outcome, a.err

@@ -38,6 +38,7 @@ type stream struct {
 	cancel  []func() // timers
 	over    bool
 	failed  error // a part could not be recorded
+	pending *pendingPart
 
 	entry       uint64 // of the scripted model
 	conditional bool
@@ -194,6 +195,9 @@ func (st *stream) commit(n int) {
 	if st.unshown < n {
 		st.show()
 	}
+	if st.failed = st.recorded(); st.failed != nil {
+		return
+	}
 	part := st.take(n)
 	st.parts++
 	// What was shown is recorded, however long the disk is full. A part that cannot be recorded ends the attempt.
@@ -230,6 +234,7 @@ func (st *stream) end() []commands.Part {
 	for _, c := range st.cancel {
 		c()
 	}
+	_ = st.recorded() // whatever became of it, what is left comes after it
 	if st.shown.Len() == 0 {
 		return nil
 	}

@@ -319,3 +319,37 @@ func TestPolicyAndContextAreRecordedOncePerChange(t *testing.T) {
 		}
 	})
 }
+
+// What an answer has shown stands before a message that is sent then, although it was not due yet: a load draws both in the order
+// in which the editor had them. Both are one transaction.
+//
+// spec: D271 D274
+func TestWhatWasShownComesBeforeTheNextMessage(t *testing.T) {
+	x := newBench(t).session()
+	x.prompt("go")
+	st := x.asked()
+	if err := st.text("shown "); err != nil {
+		t.Fatal(err)
+	}
+	x.prompt("and more")
+	if err := st.text("later"); err != nil {
+		t.Fatal(err)
+	}
+	st.finish()
+	x.asked().finish()
+	x.idle()
+	var order []string
+	for _, p := range x.history() {
+		switch e := p.(type) {
+		case *event.InputAdmitted:
+			order = append(order, "message")
+		case *event.ResponsePart:
+			order = append(order, e.Text.String())
+		case *event.ResponseCut:
+			t.Errorf("cut: %+v", e)
+		}
+	}
+	if want := []string{"message", "shown ", "message", "later"}; !slices.Equal(order, want) {
+		t.Errorf("recorded as %q, want %q", order, want)
+	}
+}
