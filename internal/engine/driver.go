@@ -122,6 +122,9 @@ func (s *Session) finished(e *effect) {
 		return
 	}
 	delete(s.running, e.step.Key)
+	if e.step.Kind == StepPresent {
+		return // it has no fence; [Session.present] says whether it is put again
+	}
 	s.refused[e.step.Key] = s.log.Head().Number
 	if len(s.refused) > 1024 {
 		clear(s.refused)

@@ -153,6 +153,34 @@ func TestRecoveryAsksAgainAndRunsNothing(t *testing.T) {
 	}
 }
 
+// Whoever comes next is asked, also when nothing was recorded since the question could not be put to the one before.
+//
+// spec: D267
+func TestUndeliverableQuestionIsPutToTheNext(t *testing.T) {
+	x := newBench(t).session()
+	x.SetAsker(newAsker())
+	x.prompt("go")
+	x.asked().finish(tool("asks", "1"))
+	asked := awaitEvent[*event.PermissionAsked](x, 1)
+	y := x.crash()
+	absent := newAsker()
+	absent.answers <- event.VerdictUndeliverable
+	y.SetAsker(absent)
+	absent.asked(t)
+	for over := false; !over; {
+		if err := y.inOwner(func() { over = len(y.running) == 0 }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := newAsker()
+	y.SetAsker(next)
+	if r := next.asked(t); r.ID != asked[0].ID {
+		t.Errorf("asked %+v", r)
+	}
+	next.answers <- event.VerdictReject
+	awaitEvent[*event.PermissionAnswered](y, 1)
+}
+
 // A question that cannot be put stays pending: it is not repeated with each commit, nor put where nobody can be asked, and
 // comes again when the session is opened anew.
 //
