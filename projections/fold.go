@@ -155,7 +155,10 @@ func (f *Folder) event(i int, stream uint64, typ, payload []byte, texts []journa
 	f.reader.Reader.Reset(payload)
 	f.reader.Texts = texts
 	err := h(f, s, m)
-	var bad *Corruption
+	if err == nil {
+		return nil
+	}
+	var bad *Corruption // it escapes, so it is declared only where it is wanted
 	if errors.As(err, &bad) {
 		v.corrupt(m, bad.Why)
 		return nil
