@@ -54,6 +54,10 @@ var rows = []row{
 	{what: "CPU meanwhile, of one core", benchmark: "Trickle", metric: "%-core", unit: "%", limit: 3},
 	{what: "commits meanwhile, in a second", benchmark: "Trickle", metric: "commits/s", unit: "/s", limit: 2},
 	{what: "end of input → exit, idle", benchmark: "Exit", metric: "ms", unit: "ms", limit: 30},
+	{what: "`session/load` of 200 turns, against opening the session and sending the same frames through a pipe", benchmark: "Load200", metric: "ratio", unit: "×", limit: 1.5},
+	{what: "`session/load` of 10,000 turns: first update", benchmark: "Load10000", metric: "ms-first", unit: "ms", limit: 50},
+	{what: "all of them, each card once", benchmark: "Load10000", metric: "ms-all", unit: "ms", limit: 1000},
+	{what: "the agent's peak memory (RSS) then", benchmark: "Load10000", metric: "MB-peak", unit: "MB", limit: 150},
 	{what: "idle after `session/new`: anonymous memory", benchmark: "IdleMemory", metric: "MB-anon", unit: "MB", limit: 8},
 	{what: "idle after `session/new`: RSS", benchmark: "IdleMemory", metric: "MB-RSS", unit: "MB", limit: 15},
 }
