@@ -121,7 +121,7 @@ func (e *entry) change(u *schema.ToolCallUpdate) {
 // joinMeta is what both say, the later one where they differ; members of _meta.zuno by themselves.
 func joinMeta(a, b json.RawMessage) json.RawMessage {
 	switch {
-	case len(b) == 0 || bytes.Equal(a, b):
+	case len(b) == 0 || bytes.Equal(a, b) || begins(a, b):
 		return a
 	case len(a) == 0:
 		return b
@@ -145,6 +145,12 @@ func joinMeta(a, b json.RawMessage) json.RawMessage {
 		return b
 	}
 	return joined
+}
+
+// begins says that b is {"zuno":{…}} and that its members are the first of those in a, as with updates that only name their turn.
+func begins(a, b json.RawMessage) bool {
+	members, ok := bytes.CutSuffix(b, []byte("}}"))
+	return ok && bytes.HasPrefix(b, []byte(`{"zuno":{"`)) && bytes.HasPrefix(a, members) && len(a) > len(members) && a[len(members)] == ','
 }
 
 // pass encodes what will not change any more: what stands before the first open card, but for the last message, to which more

@@ -83,6 +83,7 @@ func (h *Host) open(id string, o Observer) (*Session, error) {
 	prior, _ := journal.ReadOwner(s.dir)
 	s.run = h.ids.ULID("run:" + id + ":" + prior.Run)
 	var cwd string
+	shown := showTo(o)
 	file, err := journal.Open(s.dir, journal.Options{Run: s.run, Started: time.UnixMilli(h.clock.Now()), Fault: h.fault}, func(c *journal.Raw) error {
 		if c.Number == 1 {
 			if first, err := Decode(c); err == nil {
@@ -101,10 +102,11 @@ func (h *Host) open(id string, o Observer) (*Session, error) {
 		}
 		d, err := Decode(c)
 		if err == nil {
-			o.Committed(d)
+			shown.add(d)
 		}
 		return err
 	})
+	shown.end()
 	var foreign *Foreign
 	if errors.As(err, &foreign) {
 		return nil, foreign
@@ -165,4 +167,44 @@ type Foreign struct{ Session string }
 
 func (f *Foreign) Error() string {
 	return "session " + f.Session + " belongs to another installation and can only be inspected"
+}
+
+// showing hands commits to an observer beside the reading of the journal, in their order.
+type showing struct {
+	batch []*Committed
+	feed  chan []*Committed
+	done  chan struct{}
+}
+
+// showBatch is how many commits are handed over together, but for the first, which comes at once.
+const showBatch = 64
+
+func showTo(o Observer) *showing {
+	s := &showing{feed: make(chan []*Committed, 4), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		for batch := range s.feed {
+			for _, c := range batch {
+				o.Committed(c)
+			}
+		}
+	}()
+	return s
+}
+
+func (s *showing) add(c *Committed) {
+	s.batch = append(s.batch, c)
+	if len(s.batch) >= showBatch || c.Number <= showBatch/8 {
+		s.feed <- s.batch
+		s.batch = nil
+	}
+}
+
+// end waits until everything was shown.
+func (s *showing) end() {
+	if len(s.batch) > 0 {
+		s.feed <- s.batch
+	}
+	close(s.feed)
+	<-s.done
 }

@@ -79,7 +79,8 @@ type Asker interface {
 	AskPermission(ctx context.Context, r PermissionRequest) (v event.Verdict, option string)
 }
 
-// Observer follows a session. Committed is called from the owner's goroutine for each durable commit, in order; Live from
+// Observer follows a session. Committed is called from the owner's goroutine (while [Host.OpenSeen] reads a journal: from one of its
+// own) for each durable commit, in order; Live from
 // the goroutines of effects, for what may be shown before it is durable. Neither may block.
 type Observer interface {
 	Committed(c *Committed)
