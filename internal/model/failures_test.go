@@ -40,6 +40,8 @@ func TestStatuses(t *testing.T) {
 		{500, `{"error":"flat text"}`, "", true, false, "flat text"},
 		{502, "<html><head><title>502 Bad Gateway</title></head></html>", "", true, false, "502 Bad Gateway"},
 		{503, "", "", true, false, "service unavailable"},
+		{501, "", "", true, false, "not implemented"},
+		{505, "", "", true, false, "http version not supported"},
 		{429, "{}", "", true, false, "too many requests"},
 		{500, `{"error":{}}`, "", true, false, "internal server error"},
 		{500, `{"error":null}`, "", true, false, "internal server error"},

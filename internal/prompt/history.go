@@ -17,6 +17,7 @@ type History struct {
 
 	inputs   map[string]*event.InputAdmitted // admitted and not yet delivered
 	parts    []model.Part                    // of the attempt that is open
+	pieces   []string                        // of the last of them, which are joined at its end: a long answer has thousands
 	results  map[string]int                  // call → message that its result goes into
 	sections []model.Section
 	tools    []model.Tool
@@ -75,16 +76,17 @@ func (h *History) Apply(p event.Payload) {
 	case *event.InputSettled:
 		delete(h.inputs, e.Input)
 	case *event.RequestStarted:
-		h.parts = nil
+		h.parts, h.pieces = nil, nil
 	case *event.ResponsePart:
 		h.part(e)
 	case *event.ResponseCompleted:
+		h.join()
 		if len(h.parts) > 0 || e.Calls > 0 {
 			h.Messages = append(h.Messages, model.Message{Role: model.RoleAssistant, Parts: h.parts})
 		}
-		h.parts = nil
+		h.parts, h.pieces = nil, nil
 	case *event.ResponseCut, *event.RequestFailed:
-		h.parts = nil
+		h.parts, h.pieces = nil, nil
 	case *event.CallRequested:
 		h.call(e)
 	case *event.CallBlocked:
@@ -122,11 +124,19 @@ func (h *History) part(e *event.ResponsePart) {
 	if e.Kind == event.PartReasoning {
 		kind = model.PartReasoning
 	}
-	if n := len(h.parts); n > 0 && h.parts[n-1].Kind == kind {
-		h.parts[n-1].Text += e.Text.String()
-		return
+	if n := len(h.parts); n == 0 || h.parts[n-1].Kind != kind {
+		h.join()
+		h.parts = append(h.parts, model.Part{Kind: kind})
 	}
-	h.parts = append(h.parts, model.Part{Kind: kind, Text: e.Text.String()})
+	h.pieces = append(h.pieces, e.Text.String())
+}
+
+// join gives the last part its text.
+func (h *History) join() {
+	if n := len(h.parts); n > 0 && len(h.pieces) > 0 {
+		h.parts[n-1].Text = strings.Join(h.pieces, "")
+	}
+	h.pieces = nil
 }
 
 func (h *History) call(e *event.CallRequested) {
@@ -208,7 +218,7 @@ func (h *History) Request(m event.ModelChoice, cwd string, position uint64, used
 // Clone is a history that can go its own way: what is applied to it leaves h as it is.
 func (h *History) Clone() *History {
 	c := &History{
-		Messages: slices.Clip(h.Messages), inputs: maps.Clone(h.inputs), parts: slices.Clip(h.parts), results: maps.Clone(h.results),
+		Messages: slices.Clip(h.Messages), inputs: maps.Clone(h.inputs), parts: slices.Clone(h.parts), pieces: slices.Clip(h.pieces), results: maps.Clone(h.results),
 		sections: slices.Clone(h.sections), tools: h.tools, discussion: h.discussion,
 	}
 	if n := len(c.Messages); n > 0 { // the last message may still grow

@@ -145,7 +145,7 @@ func retryable(status int) bool {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
 	}
-	return status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported
+	return status >= 500
 }
 
 // spent are the codes of a status 429 that no waiting helps.
