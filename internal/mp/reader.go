@@ -255,59 +255,73 @@ func (r *Reader) TextRef() int {
 // Raw skips one value and gives its bytes, aliased.
 func (r *Reader) Raw() []byte {
 	start := r.pos
-	r.skip(0)
+	r.Skip()
 	if r.err != nil {
 		return nil
 	}
 	return r.b[start:r.pos:r.pos]
 }
 
-// Skip passes over one value.
-func (r *Reader) Skip() { r.skip(0) }
-
-func (r *Reader) skip(depth int) {
-	if depth > maxDepth {
-		r.Fail(ErrDepth)
-		return
-	}
-	if r.pos >= len(r.b) {
-		r.Fail(ErrShort)
-		return
-	}
-	c := r.b[r.pos]
-	switch {
-	case c < 0x80 || c >= 0xe0 || c == 0xc0 || c == 0xc2 || c == 0xc3:
-		r.pos++
-	case c&0xf0 == 0x90 || c == 0xdc || c == 0xdd:
-		for n := r.Array(); n > 0 && r.err == nil; n-- {
-			r.skip(depth + 1)
+// Skip passes over one value. It is the walk over every record before its hash is checked, so it does not recurse, and takes short
+// strings and binaries, which most values are, without a call.
+func (r *Reader) Skip() {
+	var left [maxDepth + 1]int // values to pass over at each depth
+	left[0] = 1
+	for depth := 0; depth >= 0; {
+		if left[depth] == 0 {
+			depth--
+			continue
 		}
-	case c&0xf0 == 0x80 || c == 0xde || c == 0xdf:
-		for n := 2 * r.Map(); n > 0 && r.err == nil; n-- {
-			r.skip(depth + 1)
+		left[depth]--
+		if r.pos >= len(r.b) {
+			r.Fail(ErrShort)
 		}
-	case c&0xe0 == 0xa0 || (c >= 0xd9 && c <= 0xdb) || (c >= 0xc4 && c <= 0xc6):
-		r.Bytes()
-	case c >= 0xcc && c <= 0xcf:
-		r.pos++
-		r.bigEndian(1 << (c - 0xcc))
-	case c >= 0xd0 && c <= 0xd3:
-		r.pos++
-		r.bigEndian(1 << (c - 0xd0))
-	case c == 0xca:
-		r.pos++
-		r.bigEndian(4)
-	case c == 0xcb:
-		r.pos++
-		r.bigEndian(8)
-	case c >= 0xd4 && c <= 0xd8:
-		r.pos++
-		r.advance(1 + 1<<(c-0xd4))
-	case c >= 0xc7 && c <= 0xc9:
-		r.pos++
-		r.advance(1 + r.count(r.bigEndian(1<<(c-0xc7)), 1))
-	default:
-		r.Fail(ErrType)
+		if r.err != nil {
+			return
+		}
+		c, inside := r.b[r.pos], 0
+		switch {
+		case c < 0x80 || c >= 0xe0 || c == 0xc0 || c == 0xc2 || c == 0xc3:
+			r.pos++
+		case c&0xe0 == 0xa0 && int(c&0x1f) < len(r.b)-r.pos:
+			r.pos += 1 + int(c&0x1f)
+		case (c == 0xc4 || c == 0xd9) && r.pos+1 < len(r.b) && int(r.b[r.pos+1]) < len(r.b)-r.pos-1:
+			r.pos += 2 + int(r.b[r.pos+1])
+		case c&0xf0 == 0x90 || c == 0xdc || c == 0xdd:
+			inside = r.Array()
+		case c&0xf0 == 0x80 || c == 0xde || c == 0xdf:
+			inside = 2 * r.Map()
+		case c&0xe0 == 0xa0 || (c >= 0xd9 && c <= 0xdb) || (c >= 0xc4 && c <= 0xc6):
+			r.Bytes()
+		case c >= 0xcc && c <= 0xcf:
+			r.pos++
+			r.bigEndian(1 << (c - 0xcc))
+		case c >= 0xd0 && c <= 0xd3:
+			r.pos++
+			r.bigEndian(1 << (c - 0xd0))
+		case c == 0xca:
+			r.pos++
+			r.bigEndian(4)
+		case c == 0xcb:
+			r.pos++
+			r.bigEndian(8)
+		case c >= 0xd4 && c <= 0xd8:
+			r.pos++
+			r.advance(1 + 1<<(c-0xd4))
+		case c >= 0xc7 && c <= 0xc9:
+			r.pos++
+			r.advance(1 + r.count(r.bigEndian(1<<(c-0xc7)), 1))
+		default:
+			r.Fail(ErrType)
+		}
+		switch {
+		case inside == 0:
+		case depth == maxDepth:
+			r.Fail(ErrDepth)
+		default:
+			depth++
+			left[depth] = inside
+		}
 	}
 }
 
