@@ -3,6 +3,8 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+
+	"zuno/acp/schema/rawjson"
 )
 
 // Text is a text block.
@@ -37,9 +39,11 @@ func TerminalItem(id string) ToolCallContent {
 // Meta is a _meta object with one key. It panics on a value that is not JSON, as a
 // programmer's error.
 func Meta(key string, value any) json.RawMessage {
-	b, err := marshal(map[string]any{key: value})
+	b, err := marshal(value)
 	if err != nil {
 		panic(fmt.Sprintf("schema: _meta %s: %v", key, err))
 	}
-	return b
+	out := make([]byte, 0, len(key)+len(b)+len(`{"":}`))
+	out = append(rawjson.AppendString(append(out, '{'), key), ':')
+	return append(append(out, b...), '}')
 }

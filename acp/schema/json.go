@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"zuno/acp/schema/rawjson"
 )
@@ -61,14 +62,26 @@ func list[T any](l []T) []T {
 
 // marshal is json.Marshal without HTML escaping.
 func marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
+	buf := buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= keptBuffer {
+			buf.Reset()
+			buffers.Put(buf)
+		}
+	}()
+	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return buf.Bytes()[:buf.Len()-1], nil
+	return bytes.Clone(buf.Bytes()[:buf.Len()-1]), nil
 }
+
+// buffers are those in which values are encoded before they are known in full.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// keptBuffer is the largest buffer that is kept.
+const keptBuffer = 64 << 10
 
 // marshalUnion writes a variant with its tag in front.
 func marshalUnion(tag, kind string, v any, raw json.RawMessage) ([]byte, error) {
