@@ -144,5 +144,5 @@ func freeMiB(dir string) uint64 {
 	if unix.Statfs(dir, &st) != nil {
 		return 1 << 40 // unknown is not full
 	}
-	return st.Bavail * uint64(st.Bsize) >> 20
+	return uint64(st.Bavail) * uint64(st.Bsize) >> 20
 }
