@@ -84,6 +84,7 @@ func (h *Host) open(id string, o Observer) (*Session, error) {
 	s.run = h.ids.ULID("run:" + id + ":" + prior.Run)
 	var cwd string
 	shown := showTo(o)
+	defer shown.end()
 	file, err := journal.Open(s.dir, journal.Options{Run: s.run, Started: time.UnixMilli(h.clock.Now()), Fault: h.fault}, func(c *journal.Raw) error {
 		if c.Number == 1 {
 			if first, err := Decode(c); err == nil {
@@ -106,7 +107,6 @@ func (h *Host) open(id string, o Observer) (*Session, error) {
 		}
 		return err
 	})
-	shown.end()
 	var foreign *Foreign
 	if errors.As(err, &foreign) {
 		return nil, foreign
@@ -145,6 +145,7 @@ func (h *Host) open(id string, o Observer) (*Session, error) {
 	served := s.serve()
 	s.listed = v.Root.Updated
 	s.writeSummary(true)
+	shown.end() // what comes now comes after it
 	if o != nil {
 		s.observers = []Observer{o}
 	}
@@ -200,11 +201,15 @@ func (s *showing) add(c *Committed) {
 	}
 }
 
-// end waits until everything was shown.
+// end waits until everything was shown. It may be called again.
 func (s *showing) end() {
+	if s.feed == nil {
+		return
+	}
 	if len(s.batch) > 0 {
 		s.feed <- s.batch
 	}
 	close(s.feed)
 	<-s.done
+	s.feed = nil
 }
