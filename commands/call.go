@@ -81,8 +81,8 @@ func schemaDigest(v *projections.View, tool string) journal.Hash {
 	return journal.Hash{}
 }
 
-// stopRequested blocks the calls that a response asks for while its turn is being stopped.
-func stopRequested(out []event.Payload) []event.Payload {
+// blockRest blocks each call that a response asks for and that is not blocked yet: its turn is being stopped, or only discusses.
+func blockRest(out []event.Payload, block func(id string) event.Payload) []event.Payload {
 	blocked := map[string]bool{}
 	for _, e := range out {
 		if b, ok := e.(*event.CallBlocked); ok {
@@ -91,7 +91,7 @@ func stopRequested(out []event.Payload) []event.Payload {
 	}
 	for _, e := range out {
 		if c, ok := e.(*event.CallRequested); ok && !blocked[c.ID] {
-			out = append(out, cancelledBlock(c.ID))
+			out = append(out, block(c.ID))
 		}
 	}
 	return out

@@ -229,18 +229,7 @@ func refuseAttempt(attempt string, in *projections.Input, gate *event.ExecutionG
 	return Decision{Events: out, Refusal: why}
 }
 
-// disabled blocks every call of a discussion, also those that the model invents.
-func disabled(out []event.Payload) []event.Payload {
-	done := map[string]bool{}
-	for _, e := range out {
-		if b, ok := e.(*event.CallBlocked); ok {
-			done[b.ID] = true
-		}
-	}
-	for _, e := range out {
-		if c, ok := e.(*event.CallRequested); ok && !done[c.ID] {
-			out = append(out, &event.CallBlocked{ID: c.ID, Kind: event.Unavailable, Text: event.NewText("All tools are disabled: the session is held because the effect of an earlier call is unknown. Nothing was done. Answer in words.")})
-		}
-	}
-	return out
+// disabledBlock blocks a call of a discussion, also one that the model invents.
+func disabledBlock(id string) event.Payload {
+	return &event.CallBlocked{ID: id, Kind: event.Unavailable, Text: event.NewText("All tools are disabled: the session is held because the effect of an earlier call is unknown. Nothing was done. Answer in words.")}
 }

@@ -150,12 +150,12 @@ func completeResponse(v *projections.View, c *CompleteResponse, at Stamp) Decisi
 		out = append(out, requestCall(v, t, r, &c.Calls[i], uint64(i+1))...)
 	}
 	if t.Discussion {
-		out = disabled(out)
+		out = blockRest(out, disabledBlock)
 	}
 	switch {
 	case t.Cancelling:
 		// The stop came while the response was on its way: its calls are recorded and none of them runs.
-		out = append(stopRequested(out), endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
+		out = append(blockRest(out, cancelledBlock), endTurn(s, t, "cancelled", "cancelled", event.Failure{})...)
 	case len(c.Calls) == 0 && stopReason(c.Finish) != "refusal" && len(s.Deliverable()) > 0:
 		// A real follow-up waits: the turn goes on with it instead of ending here, unless it is withdrawn.
 		completed.Lack = c.Lack

@@ -180,7 +180,11 @@ type showing struct {
 // showBatch is how many commits are handed over together, but for the first, which comes at once.
 const showBatch = 64
 
+// showTo begins to show commits to an observer; with nil there is nobody, and nothing runs for it.
 func showTo(o Observer) *showing {
+	if o == nil {
+		return &showing{}
+	}
 	s := &showing{feed: make(chan []*Committed, 4), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)

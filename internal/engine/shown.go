@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strconv"
 
-	"zuno/commands"
 	"zuno/journal"
 )
 
@@ -54,7 +53,7 @@ func (st *stream) record() {
 	part := st.take(st.unshown)
 	st.parts++
 	name := "part" + strconv.Itoa(st.parts)
-	c := &commands.RecordPart{Request: st.request.ID, Attempt: st.request.Attempt, Kind: part.Kind, Text: part.Text, Entry: st.entry, Conditional: st.conditional}
+	c := st.recording(part)
 	r, err := st.s.encode(st.s.commandID(st.e, name), "engine", st.cause, c)
 	if err == nil {
 		err = st.s.enqueue(context.Background(), r)

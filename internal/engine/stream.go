@@ -202,7 +202,7 @@ func (st *stream) commit(n int) {
 	st.parts++
 	// What was shown is recorded, however long the disk is full. A part that cannot be recorded ends the attempt.
 	st.failed = st.s.report(st.e, "part"+strconv.Itoa(st.parts), st.cause,
-		&commands.RecordPart{Request: st.request.ID, Attempt: st.request.Attempt, Kind: part.Kind, Text: part.Text, Entry: st.entry, Conditional: st.conditional})
+		st.recording(part))
 	if st.shown.Len() > 0 {
 		st.dueLater()
 	}
@@ -217,6 +217,11 @@ func (st *stream) dueLater() {
 			st.commit(lineEnd(st.shown.Bytes()))
 		}
 	})
+}
+
+// recording is the command that makes a part durable.
+func (st *stream) recording(p commands.Part) *commands.RecordPart {
+	return &commands.RecordPart{Request: st.request.ID, Attempt: st.request.Attempt, Kind: p.Kind, Text: p.Text, Entry: st.entry, Conditional: st.conditional}
 }
 
 func (st *stream) take(n int) commands.Part {
