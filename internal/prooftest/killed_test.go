@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"zuno/acp/client"
 	"zuno/acp/schema"
@@ -29,7 +28,7 @@ func TestKilledMidTurn(t *testing.T) {
 		fmt.Fprintf(&words, "      - { text: \"word%d \", after: 1ms }\n", i)
 	}
 	story := "responses:\n  - parts:\n" + words.String() + `
-    calls: [{ tool: shell, args: { command: "echo x >>log; [ -e quick ] || sleep 5" } }]
+    calls: [{ tool: shell, args: { command: "echo x >>log; echo BEGAN; [ -e quick ] || sleep 5" } }]
   - text: Going on.
   - text: Going on.
 `
@@ -49,15 +48,8 @@ func killedMidTurn(t *testing.T, story string, seed uint64) {
 	turn := c.PromptWith(session, messageMeta("one"), schema.Text("Do it."))
 	inCommand := seed%2 == 0
 	if inCommand {
-		deadline := time.Now().Add(30 * time.Second)
-		for { // the command tells nobody but the file system that it has begun
-			if b, _ := os.ReadFile(filepath.Join(p.dir, "log")); len(b) > 0 {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("the command did not begin")
-			}
-			time.Sleep(time.Millisecond)
+		if err := c.Until(p.ctx(), session, func(e *client.Editor) bool { return strings.Contains(e.String(), "| BEGAN\n") }); err != nil {
+			t.Fatal(err)
 		}
 	} else {
 		n := 1 + r.IntN(12)
